@@ -36,7 +36,7 @@ const LAST_CALLS_MS = 1_000
  * Requests that are under way while connections are closed are lost. Before, they are answered that they were not taken, until none has come
  * for a while: without another pod, a Service leads to one that ends until its probe fails.
  */
-const LONGEST_REFUSAL_MS = 20_000
+const MAX_REFUSAL_MS = 20_000
 
 /** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local, `io` without a usable certificate. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
@@ -55,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
     if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
     await site.inFlight.drain(drainMs, clock)
     site.refuse()
-    await quiet.wait(Math.min(drainMs, LONGEST_REFUSAL_MS))
+    await quiet.wait(Math.min(drainMs, MAX_REFUSAL_MS))
     await site.inFlight.drain(drainMs, clock)
     const closed = once(http, 'close')
     http.close()

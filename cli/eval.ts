@@ -8,7 +8,7 @@ import { type AskOptions, withGateway } from './options.ts'
 import { count, type Terminal, table } from './output.ts'
 import { warnOfUnknown } from './unknown-tools.ts'
 
-const MOST_MISSES = 50
+const MAX_MISSES = 50
 /** Among so many first hits a tool is not missed. */
 const ENOUGH = 5
 const SHOWN_INSTEAD = 3
@@ -62,8 +62,8 @@ function asText(judged: readonly Judged[], { colors }: Terminal): string {
   const titles = ['QUERIES', 'R@1', 'R@5', 'R@10', 'MRR', 'NDCG@10']
   const columns = [{ title: '' }, ...titles.map(title => ({ title, align: 'right' as const }))]
   const missed = judged.filter(({ measures }) => measures.recall5 < 1)
-  const lines = missed.slice(0, MOST_MISSES).map(one => missLine(one, colors.dim))
-  const more = missed.length > MOST_MISSES ? [`… and ${count(missed.length - MOST_MISSES)} more`] : []
+  const lines = missed.slice(0, MAX_MISSES).map(one => missLine(one, colors.dim))
+  const more = missed.length > MAX_MISSES ? [`… and ${count(missed.length - MAX_MISSES)} more`] : []
   const misses = missed.length === 0 ? [] : ['', 'Not among the first five:', ...lines, ...more]
   return [table(columns, rows), ...misses].join('\n')
 }

@@ -3,8 +3,8 @@ import { WEIGHTS } from '../router/catalog/search/fusion.ts'
 import type { ExplainedHit, ExplainedTerm, Explanation } from '../router/catalog/search/search-index.ts'
 import { type Colors, count, table } from './output.ts'
 
-const MOST_ALTERNATIVES = 6
-const MOST_SIGNS = 6
+const MAX_ALTERNATIVES = 6
+const MAX_SIGNS = 6
 const rest = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
   `lexical: words × name + ${WEIGHTS.server} × server, over the best, less where the query is hardly met`,
@@ -44,7 +44,7 @@ function questionLines({ query, english, actions, cover, similarity, pending }: 
 
 /** How sure it is of the first hit; of each sign its value, and how far it moved that from the usual. */
 function confidenceLine({ value, least, signs }: NonNullable<Explanation['confidence']>): string {
-  const most = signs.slice(0, MOST_SIGNS)
+  const most = signs.slice(0, MAX_SIGNS)
   const shares = most.map(({ sign, value, effect }) => `${sign} ${value.toFixed(2)} (${signed(effect)})`)
   return `fits     ${value.toFixed(2)}, weak below ${least.toFixed(2)}: ${shares.join(', ')}`
 }
@@ -60,7 +60,7 @@ function termTable(terms: readonly ExplainedTerm[]): string {
     `${alternatives.find(one => one.term === term)?.documents ?? 0}`,
     alternatives
       .filter(one => one.term !== term)
-      .slice(0, MOST_ALTERNATIVES)
+      .slice(0, MAX_ALTERNATIVES)
       .map(one => `${one.term} ${one.weight.toFixed(2)}`)
       .join(', '),
   ])

@@ -8,7 +8,7 @@ import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
 import { type Colors, count, type Terminal, table } from './output.ts'
 
-const MOST_NAMED = 12
+const MAX_NAMED = 12
 
 export function serversCommand(terminal: Terminal): Command {
   return new Command('servers')
@@ -36,8 +36,8 @@ export function serversCommand(terminal: Terminal): Command {
 export function notOfferedLine({ servers }: Pick<LocalStatus, 'servers'>): string[] {
   const names = servers.flatMap(({ name, notOffered }) => (notOffered === undefined ? [] : [name]))
   if (names.length === 0) return []
-  const more = names.length - MOST_NAMED
-  const named = [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+  const more = names.length - MAX_NAMED
+  const named = [...names.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
   return [
     `Shared by all clients, and so not offered elicitation, sampling and roots: ${named}.\nWith sessions: perClient they would be.`,
   ]

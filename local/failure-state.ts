@@ -1,7 +1,7 @@
 /** Converts a thrown error into a server's state and reason. Pure. */
 import { Fault, type FaultCode, messageOf } from '../core/errors.ts'
 
-const LONGEST_MESSAGE = 300
+const MAX_MESSAGE_CHARACTERS = 300
 
 export type Failure = {
   state: 'failed' | 'authRequired'
@@ -35,5 +35,5 @@ export function failureOf(error: unknown): Failure {
 /** Shortens the output of installers and servers for the state; the log has all of it. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= LONGEST_MESSAGE ? line : `${line.slice(0, LONGEST_MESSAGE - 1)}…`
+  return line.length <= MAX_MESSAGE_CHARACTERS ? line : `${line.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`
 }

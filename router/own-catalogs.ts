@@ -19,7 +19,7 @@ const ROOM = 25_000
 /** What a catalog takes besides these, in the same unit. */
 const OVERHEAD = 500
 /** The part of the room by which the lists of one user may be longer than the shared ones: building blocks what others wait for. */
-const MOST_MORE = 1 / 4
+const MAX_EXTRA_SHARE = 1 / 4
 /** A catalog that nobody has used for so long makes way. */
 const UNUSED_MS = 60_000
 const LOG_EVERY_MS = 60_000
@@ -84,7 +84,7 @@ export class OwnCatalogs {
     const lists = this.#listsOf(whole, identity)
     if (!lists) return whole
     const { room = ROOM } = this.#options
-    if (moreIn(lists, whole) <= room * MOST_MORE) return this.#builtWith(whole, lists)
+    if (moreIn(lists, whole) <= room * MAX_EXTRA_SHARE) return this.#builtWith(whole, lists)
     this.#tellLong(whole, identity, lists)
     return whole
   }

@@ -4,8 +4,8 @@ import type { JsonValue } from '../json.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
 /** Places that are told; the others are counted. */
-const MOST_TOLD = 10
-const LONGEST_NAME = 80
+const MAX_REPORTED = 10
+const MAX_NAME_CHARACTERS = 80
 
 export type HiddenText = {
   /** Sentences such as `tool "read": U+202E right-to-left override`; at most ten. */
@@ -25,7 +25,7 @@ export function hiddenTextOf(
     const hidden = findHidden(value)
     if (hidden === undefined) return
     count++
-    if (findings.length < MOST_TOLD) findings.push(`${place()}: ${hidden}`)
+    if (findings.length < MAX_REPORTED) findings.push(`${place()}: ${hidden}`)
   }
   look(() => 'instructions', instructions)
   for (const tool of tools) look(() => `tool "${shownName(tool.name)}"`, tool)
@@ -48,7 +48,7 @@ export function hiddenTextLine({ findings, count }: HiddenText): string {
 
 /** A name from outside as people may see it. */
 export function shownName(name: string): string {
-  return reveal(name.slice(0, LONGEST_NAME)).replace(/\s+/g, ' ')
+  return reveal(name.slice(0, MAX_NAME_CHARACTERS)).replace(/\s+/g, ' ')
 }
 
 /** The first hidden characters in a value's strings and keys, however deep: discovery bounds depth and size. */

@@ -15,7 +15,7 @@ export type GivenScript = { manifest: McpScript; inspected: InspectedScript }
 export type ScriptProblem = Problem & { name: string }
 
 /** UTF-8 bytes of all scripts of a gateway as JSON: routers get them with their config. */
-export const MOST_SCRIPT_BYTES = 512 * 1024
+export const MAX_SCRIPT_BYTES = 512 * 1024
 
 /** Why a script is accepted by no gateway. */
 export function scriptRefusals({ manifest: { spec }, inspected }: GivenScript): Problem[] {
@@ -84,11 +84,11 @@ function leftOut(
       path: 'metadata.name',
       message: `McpGateway ${gateway} has a McpServer "${SCRIPTS}", and scripts are tools of that name: rename the server, or leave it out`,
     }
-  if (bytes > MOST_SCRIPT_BYTES)
+  if (bytes > MAX_SCRIPT_BYTES)
     return {
       reason: REASON.tooLarge,
       path: 'spec.code',
-      message: `the scripts of McpGateway ${gateway} have more than ${MOST_SCRIPT_BYTES / 1024} KiB in all: select fewer by its spec.code.scripts.selector`,
+      message: `the scripts of McpGateway ${gateway} have more than ${MAX_SCRIPT_BYTES / 1024} KiB in all: select fewer by its spec.code.scripts.selector`,
     }
   return undefined
 }

@@ -14,8 +14,8 @@ export type ToolChanges = {
 }
 
 /** Names that a sentence or a list of the status tells. */
-const MOST_IN_LINE = 8
-export const MOST_IN_STATUS = 50
+const MAX_IN_LINE = 8
+export const MAX_IN_STATUS = 50
 
 /** The changes in words, such as `1 changed: read; 2 new: a, b`; hidden characters in names are visible. */
 export function changesLine({ changed, added, removed }: ToolChanges): string {
@@ -32,7 +32,7 @@ export function changesLine({ changed, added, removed }: ToolChanges): string {
 
 /** The changes as a status tells them: names with visible characters, at most 50 of each kind. */
 export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
-  const firstOf = (list: string[]) => list.slice(0, MOST_IN_STATUS).map(shownName)
+  const firstOf = (list: string[]) => list.slice(0, MAX_IN_STATUS).map(shownName)
   return {
     digest,
     changed: firstOf(names.changed),
@@ -42,8 +42,8 @@ export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
 }
 
 function someOf(names: readonly string[]): string {
-  const more = names.length - MOST_IN_LINE
-  const shown = names.slice(0, MOST_IN_LINE).map(shownName)
+  const more = names.length - MAX_IN_LINE
+  const shown = names.slice(0, MAX_IN_LINE).map(shownName)
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 

@@ -3,7 +3,7 @@
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string }
 
 /** Beyond this many pairs of words (32 MB), what differs is told as a whole. */
-const MOST_PAIRS = 8_000_000
+const MAX_PAIRS = 8_000_000
 const WORDS = /\s+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu
 
 /** What has to be removed and added to make `after` of `before`: the longest common sequence of words stays. */
@@ -26,7 +26,7 @@ export function diffWords(before: string, after: string): Piece[] {
 function compare(a: readonly string[], b: readonly string[]): Piece[] {
   const removed = (text: string): Piece => ({ kind: 'removed', text })
   const added = (text: string): Piece => ({ kind: 'added', text })
-  if (a.length * b.length > MOST_PAIRS) return [...a.map(removed), ...b.map(added)]
+  if (a.length * b.length > MAX_PAIRS) return [...a.map(removed), ...b.map(added)]
   const lengths = commonLengths(a, b)
   const width = b.length + 1
   const pieces: Piece[] = []

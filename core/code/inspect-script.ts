@@ -9,7 +9,7 @@ export type InspectedScript = {
   tools: string[]
 }
 
-const MOST_TOOLS = 1_000
+const MAX_TOOLS = 1_000
 
 export function inspectScript(source: string): InspectedScript {
   const code = unfenced(source)
@@ -53,7 +53,7 @@ const NOT_NAMES = new Set(['raw', 'call', 'apply', 'bind'])
 function namedTools(code: string): string[] {
   const found = new Set<string>()
   for (const [, access] of code.matchAll(TOKENS)) {
-    if (access === undefined || found.size >= MOST_TOOLS) continue
+    if (access === undefined || found.size >= MAX_TOOLS) continue
     const steps = [...access.matchAll(STEP)].map(([, name, single, double]) => name ?? single ?? double ?? '')
     const [first = '', second] = steps
     if (first === '' || NOT_NAMES.has(first)) continue

@@ -11,13 +11,13 @@ import { KubeClient } from './client.ts'
 import { ListWatch, type ListWatchOptions } from './list-watch.ts'
 import { type KubeObject, keyOf } from './object.ts'
 
-const LONGEST_RETRY_MS = 10_000
+const MAX_RETRY_MS = 10_000
 
 type Pod = KubeObject & { label?: string }
 /** Delays up to 10 s, between attempts, end immediately; longer ones take their time. */
 const hasty: Clock = {
   ...systemClock,
-  after: (ms, run) => systemClock.after(ms > LONGEST_RETRY_MS ? ms : 0, run),
+  after: (ms, run) => systemClock.after(ms > MAX_RETRY_MS ? ms : 0, run),
 }
 type Step = (response: ServerResponse) => void
 

@@ -5,7 +5,7 @@ import type { McpGatewayStatus } from '../../crds/gateway.ts'
 import type { McpServerStatus } from '../../crds/server.ts'
 import type { Manifest } from '../runtime/caches.ts'
 
-const LONGEST_MESSAGE = 1_000
+const MAX_MESSAGE_CHARACTERS = 1_000
 
 /** The status is our own, and so of its schema; the spec is as somebody wrote it. */
 export function gatewayLine({ metadata, spec, status }: Manifest): ConsoleGateway {
@@ -48,7 +48,7 @@ function conditionsOf(status: Manifest['status']): ConsoleCondition[] {
   return (status?.conditions ?? []).map(({ type, status, reason, message, lastTransitionTime }) => {
     const since = Date.parse(lastTransitionTime ?? '')
     return {
-      ...{ type, status, reason, message: message.slice(0, LONGEST_MESSAGE) },
+      ...{ type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS) },
       ...(Number.isFinite(since) && { since }),
     }
   })

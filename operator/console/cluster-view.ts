@@ -26,9 +26,9 @@ export type GatewayPlace = { namespace: string; name: string }
 export type Router = { pod: string; address: string }
 
 /** The most lines of each kind; those that need attention come first. */
-const MOST_LINES = 5_000
+const MAX_LINES = 5_000
 /** Routers whose events one page follows. */
-const MOST_ROUTERS = 16
+const MAX_ROUTERS = 16
 
 export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 'podsOf'>): ClusterView {
   let version = 0
@@ -48,7 +48,7 @@ export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 
         .filter(isRunning)
         .map(({ metadata, status }) => ({ pod: metadata.name, address: status?.podIP ?? '' }))
         .sort((a, b) => (a.pod < b.pod ? -1 : 1))
-        .slice(0, MOST_ROUTERS),
+        .slice(0, MAX_ROUTERS),
     manifest(namespace, server) {
       const found = caches.servers.get(`${namespace}/${server}`)
       return found && shownManifest(found as unknown as McpServer)
@@ -63,7 +63,7 @@ function firstOf<T extends { ready: boolean; namespace: string; name: string }>(
   const key = ({ namespace, name }: T) => `${namespace}/${name}`
   return lines
     .sort((a, b) => Number(a.ready) - Number(b.ready) || (key(a) < key(b) ? -1 : 1))
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
 }
 
 function isRunning(pod: Kube<V1Pod>): boolean {

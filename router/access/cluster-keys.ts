@@ -4,7 +4,7 @@ import { type Clock, delay } from '../../core/async.ts'
 import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
-import { failureTold, KEYS_LIFE_MS, MIN_FETCH_MS, MOST_STALE_MS } from './key-life.ts'
+import { failureTold, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type ClusterKeys = {
@@ -76,7 +76,7 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
     async current() {
       if (known && !olderThan(KEYS_LIFE_MS)) return known
       const last = known
-      if (!last || olderThan(MOST_STALE_MS)) return reloaded()
+      if (!last || olderThan(MAX_STALE_MS)) return reloaded()
       const read = reload()
       if (!read) return last
       const late = delay(clock, RELOAD_GRACE_MS).then(() => last)
@@ -85,7 +85,7 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
     newer: async () => (known && !olderThan(MIN_FETCH_MS) ? known : reloaded()),
     state() {
       if (olderThan(KEYS_LIFE_MS)) reload()
-      const state = stateOf(failure, known !== undefined, olderThan(MOST_STALE_MS))
+      const state = stateOf(failure, known !== undefined, olderThan(MAX_STALE_MS))
       return { issuer: CLUSTER_KEYS, state, ...(failure !== undefined && failureTold(failure, known?.at)) }
     },
     ageMs: () => known && Math.max(0, clock.now() - known.at),

@@ -14,7 +14,7 @@ import type { RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { createOutbound } from '../../core/outbound.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
 import { mayHaveKeysOf } from './issuer-address.ts'
-import { failureTold, KEYS_LIFE_MS, MIN_FETCH_MS, MOST_STALE_MS } from './key-life.ts'
+import { failureTold, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type IssuerKeys = {
@@ -86,9 +86,9 @@ export function createIssuerKeys(
   const isOlder = (ms: number) => !known || (issuer.keysFrom !== undefined && timeSince(known.atMs) > ms)
   return {
     async find(header, token) {
-      if (isOlder(MOST_STALE_MS)) await refreshed()
+      if (isOlder(MAX_STALE_MS)) await refreshed()
       else if (isOlder(KEYS_LIFE_MS)) void refresh()
-      if (!known || isOlder(MOST_STALE_MS)) throw unavailable(issuer)
+      if (!known || isOlder(MAX_STALE_MS)) throw unavailable(issuer)
       try {
         return await known.find(header, token)
       } catch (error) {
@@ -99,7 +99,7 @@ export function createIssuerKeys(
     },
     state() {
       if (isOlder(KEYS_LIFE_MS)) void refresh()
-      const state = stateOf(failure, isOlder(MOST_STALE_MS), known !== undefined)
+      const state = stateOf(failure, isOlder(MAX_STALE_MS), known !== undefined)
       return { issuer: issuer.name, state, ...(failure && failureTold(failure.message, known?.atMs)) }
     },
     ageMs: () => (known && issuer.keysFrom ? timeSince(known.atMs) : undefined),

@@ -4,7 +4,7 @@ import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 /** Keys are fetched again in the background when they are older. */
 export const KEYS_LIFE_MS = 5 * 60_000
 /** If fetching fails, old keys verify tokens for this long. */
-export const MOST_STALE_MS = 24 * 60 * 60_000
+export const MAX_STALE_MS = 24 * 60 * 60_000
 /** Between two fetches, however many tokens name unknown keys and however often the state is asked for. */
 export const MIN_FETCH_MS = 5_000
 const MAX_MESSAGE = 500

@@ -8,7 +8,7 @@ export type UriForms = {
 }
 
 const DECODINGS = 3
-const LONGEST = 8_192
+const MAX_CHARACTERS = 8_192
 /** Segments and characters with which a URI can leave its folder; some servers drop what follows a semicolon. */
 const TREACHEROUS = /(?:^|[/\\])\.{1,2}(?:[/\\?#;]|$)|[\\\p{Cc}]/u
 
@@ -30,7 +30,7 @@ export function deniedForms(pattern: string): string[] {
 }
 
 function decodings(uri: string): string[] | undefined {
-  if (uri.length > LONGEST) return undefined
+  if (uri.length > MAX_CHARACTERS) return undefined
   const forms = [uri]
   for (let step = 0; step <= DECODINGS; step++) {
     const last = forms.at(-1) as string

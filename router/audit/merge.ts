@@ -18,7 +18,7 @@ export type MergerOptions<Event> = {
 }
 
 const WINDOW_MS = 1_000
-const MOST_ALIKE = 10
+const MAX_ALIKE = 10
 /** Kinds of events in a second; beyond, events are blurred. */
 const MAX_KINDS = 1_000
 
@@ -28,9 +28,9 @@ export function createMerger<Event>({ clock, keyOf, blur, tell }: MergerOptions<
   const flush = (): void => {
     timer?.cancel()
     timer = undefined
-    const merged = [...kinds.values()].filter(({ seen }) => seen > MOST_ALIKE)
+    const merged = [...kinds.values()].filter(({ seen }) => seen > MAX_ALIKE)
     kinds.clear()
-    for (const { event, seen } of merged) tell(event, seen - MOST_ALIKE)
+    for (const { event, seen } of merged) tell(event, seen - MAX_ALIKE)
   }
   return {
     add(given) {
@@ -39,7 +39,7 @@ export function createMerger<Event>({ clock, keyOf, blur, tell }: MergerOptions<
       const key = keyOf(event)
       const seen = (kinds.get(key)?.seen ?? 0) + 1
       kinds.set(key, { event, seen })
-      if (seen <= MOST_ALIKE) tell(event)
+      if (seen <= MAX_ALIKE) tell(event)
       timer ??= clock.after(WINDOW_MS, flush)
     },
     flush,

@@ -13,8 +13,8 @@ import { type Decision, type From, recorded, shownAddress, shownUri, type Target
 
 type Known = Catalogs & { once: Once }
 
-const LONGEST_NAME = 256
-const LONGEST_SOURCE = 16_384
+const MAX_NAME_CHARACTERS = 256
+const MAX_SOURCE_CHARACTERS = 16_384
 
 export function callOf(record: CallRecord, known: Known): Decision {
   const { by, asked, limited, scopes, outcome, totalMs: ms } = record
@@ -61,7 +61,7 @@ export function searchOf(ms: number, by: RecordedRequest): Decision {
 export function scriptOf({ id, outcome, totalMs: ms, source, reviewed, parent, by }: ScriptRecord): Decision {
   const { audit } = by.catalog.config.access
   const digest = `sha256:${hash('sha256', source)}`
-  const text = audit?.arguments === 'Full' && source.length <= LONGEST_SOURCE ? source : undefined
+  const text = audit?.arguments === 'Full' && source.length <= MAX_SOURCE_CHARACTERS ? source : undefined
   return {
     event: 'call',
     decision: 'allowed',
@@ -111,7 +111,9 @@ function targetOf({ server, tool, sent, unsent }: CallRecord): Target | undefine
   const { name, uri, ref } = sent?.params ?? unsent ?? {}
   const named = isObject(ref) ? ref : { name, uri }
   if (typeof named.uri === 'string') return { server, uri: shownUri(named.uri) }
-  return typeof named.name === 'string' ? { server, prompt: named.name.slice(0, LONGEST_NAME) } : { server }
+  return typeof named.name === 'string'
+    ? { server, prompt: named.name.slice(0, MAX_NAME_CHARACTERS) }
+    : { server }
 }
 
 /** The first rule that grants what was called; undefined if there are no rules. For tools, of which there are many calls, it is looked up once. */

@@ -17,9 +17,9 @@ export type MadeCall = {
 }
 
 export const LOG_TOKENS = 500
-const MOST_TOOLS = 20
-const MOST_FAILURES = 3
-const MOST_FAILURE = 120
+const MAX_TOOLS = 20
+const MAX_FAILURES = 3
+const MAX_FAILURE_CHARACTERS = 120
 /** Share of the budget for the beginning of a large value. */
 const FIRST_SHARE = 0.8
 /** Long texts are estimated by their beginning. */
@@ -57,8 +57,8 @@ export function logText(logged: string): string | undefined {
 export function callsLine(calls: readonly MadeCall[], ms: number): string | undefined {
   if (calls.length === 0) return undefined
   const failures = calls.filter(({ outcome }) => outcome !== 'ok')
-  const told = failures.slice(0, MOST_FAILURES).map(({ tool, message = '' }) => {
-    return `${tool} ${JSON.stringify(shorten(message.split('\n', 1)[0] as string, MOST_FAILURE))}`
+  const told = failures.slice(0, MAX_FAILURES).map(({ tool, message = '' }) => {
+    return `${tool} ${JSON.stringify(shorten(message.split('\n', 1)[0] as string, MAX_FAILURE_CHARACTERS))}`
   })
   const more = failures.length > told.length ? `, and ${failures.length - told.length} more` : ''
   const failed = failures.length === 0 ? '' : ` (${failures.length} failed: ${told.join(', ')}${more})`
@@ -82,7 +82,7 @@ export function counted(count: number, what: string): string {
 
 function byTool(calls: readonly MadeCall[]): string {
   const groups = [...Map.groupBy(calls, ({ tool }) => tool)]
-  const told = groups.slice(0, MOST_TOOLS).map(([tool, made]) => `${tool} ${made.length}`)
+  const told = groups.slice(0, MAX_TOOLS).map(([tool, made]) => `${tool} ${made.length}`)
   const more = groups.length > told.length ? `, and ${groups.length - told.length} more tools` : ''
   return `${told.join(', ')}${more}`
 }

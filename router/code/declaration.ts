@@ -18,9 +18,9 @@ const DETAILS: readonly Detail[] = [
   { depth: 1, properties: 15, values: 2, comment: 0 },
 ]
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,100}$/
-const LONGEST_VALUE = 60
-const LONGEST_KEY = 100
-const MOST_SCHEMAS = 2_000
+const MAX_VALUE_CHARACTERS = 60
+const MAX_KEY_CHARACTERS = 100
+const MAX_SCHEMAS = 2_000
 const PLAIN: Readonly<Record<string, string>> = {
   string: 'string',
   number: 'number',
@@ -57,7 +57,7 @@ function returned(output: JsonValue | undefined, detail: Detail): string {
 type Place = { root: JsonObject; detail: Detail; seen: readonly unknown[]; left: { schemas: number } }
 
 function top(root: JsonObject, detail: Detail): Place {
-  return { root, detail, seen: [], left: { schemas: MOST_SCHEMAS } }
+  return { root, detail, seen: [], left: { schemas: MAX_SCHEMAS } }
 }
 
 /** The type of values that a schema describes. */
@@ -141,7 +141,7 @@ function literal(value: JsonValue): string {
   const text = JSON.stringify(value)
   return typeof value === 'object' && value !== null
     ? 'unknown'
-    : text.length > LONGEST_VALUE
+    : text.length > MAX_VALUE_CHARACTERS
       ? widened(value)
       : text
 }
@@ -156,7 +156,7 @@ function union(types: readonly string[]): string {
 }
 
 function keyOf(name: string): string {
-  return IDENTIFIER.test(name) ? name : JSON.stringify(name.slice(0, LONGEST_KEY))
+  return IDENTIFIER.test(name) ? name : JSON.stringify(name.slice(0, MAX_KEY_CHARACTERS))
 }
 
 function hasRequired({ required }: JsonObject): boolean {

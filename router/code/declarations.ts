@@ -12,7 +12,7 @@ import { declarationOf } from './declaration.ts'
 import { mayLearn } from './learned-shapes.ts'
 import { closedToScripts } from './open-tools.ts'
 
-const LONGEST_DESCRIPTION = 200
+const MAX_DESCRIPTION_CHARACTERS = 200
 /** The budget of one declaration, in tokens. */
 const DECLARATION_TOKENS = 220
 
@@ -43,7 +43,7 @@ function describe(work: Work, tool: ToolRoute): Found {
   const { description } = tool.definition
   return {
     path: tool.path,
-    description: typeof description === 'string' ? shorten(description, LONGEST_DESCRIPTION) : '',
+    description: typeof description === 'string' ? shorten(description, MAX_DESCRIPTION_CHARACTERS) : '',
     declaration: toolDeclaration(work, tool),
   }
 }

@@ -5,9 +5,9 @@ import { reveal } from '../../core/hidden-characters.ts'
 import { shorten } from '../meta/wording/shorten.ts'
 import type { GuestError, SandboxOutcome } from './sandbox-messages.ts'
 
-const MOST_MESSAGE = 1_000
-const MOST_NAME = 100
-const MOST_LINE = 160
+const MAX_MESSAGE_CHARACTERS = 1_000
+const MAX_NAME_CHARACTERS = 100
+const MAX_LINE_CHARACTERS = 160
 const MI = 1024 * 1024
 
 /** Advice for scripts that use a common name that the sandbox does not have. */
@@ -59,8 +59,8 @@ export function isMemoryError({ name, message }: GuestError): boolean {
 
 function thrownText(error: GuestError, source: string, limits: CodeLimits): string {
   const { line, column } = error
-  const name = shorten(shown(error.name), MOST_NAME)
-  const message = shorten(shown(error.message), MOST_MESSAGE)
+  const name = shorten(shown(error.name), MAX_NAME_CHARACTERS)
+  const message = shorten(shown(error.message), MAX_MESSAGE_CHARACTERS)
   const first = name === '' ? `The script threw ${message}` : `${name}: ${message}`
   const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
   const hint = isMemoryError(error)
@@ -76,7 +76,7 @@ function thrownText(error: GuestError, source: string, limits: CodeLimits): stri
 }
 
 function lineText(text = ''): string {
-  return shorten(shown(text.trim()), MOST_LINE)
+  return shorten(shown(text.trim()), MAX_LINE_CHARACTERS)
 }
 
 /** Makes invisible characters and control codes of terminals visible. */

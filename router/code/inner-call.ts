@@ -50,7 +50,7 @@ export type InnerCalls = {
   ): Promise<McpResponse>
 }
 
-const MOST_MESSAGE = 2_000
+const MAX_MESSAGE_CHARACTERS = 2_000
 
 export async function callInner(calls: InnerCalls, name: string, args: JsonValue): Promise<InnerOutcome> {
   const { work, code } = calls
@@ -128,7 +128,7 @@ function failed(message: string, kind: FailureKind, notes: readonly string[]): I
 }
 
 function cut(message: string): string {
-  return shorten(message, MOST_MESSAGE)
+  return shorten(message, MAX_MESSAGE_CHARACTERS)
 }
 
 function kindOf(fault: Fault): FailureKind {

@@ -5,9 +5,9 @@ import type { JsonValue } from '../../core/json.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { merged, type Shape, shapeOf, shownShape } from './shape.ts'
 
-const MOST_TOOLS = 2_000
+const MAX_TOOLS = 2_000
 /** Results after which a shape hardly changes. */
-const MOST_SAMPLES = 50
+const MAX_SAMPLES = 50
 
 export type LearnedShapes = {
   /** `tool`: its path. */
@@ -17,11 +17,11 @@ export type LearnedShapes = {
 }
 
 export function createLearnedShapes(): LearnedShapes {
-  const seen = new BoundedMap<{ shape: Shape; samples: number }>(MOST_TOOLS)
+  const seen = new BoundedMap<{ shape: Shape; samples: number }>(MAX_TOOLS)
   return {
     learn(tool, value) {
       const before = seen.get(tool)
-      if (before && before.samples >= MOST_SAMPLES) return
+      if (before && before.samples >= MAX_SAMPLES) return
       const shape = shapeOf(value)
       seen.set(tool, {
         shape: before ? merged(before.shape, shape) : shape,

@@ -10,7 +10,7 @@ import type { ToolRoute } from '../catalog/server-part.ts'
 import type { ToolTarget } from '../meta/calling/targets.ts'
 import { shorten } from '../meta/wording/shorten.ts'
 
-const MOST_SHOWN_ARGUMENTS = 600
+const MAX_SHOWN_CHARACTERS = 600
 const CHOICES = ['once', 'for this script', 'no'] as const
 type Choice = (typeof CHOICES)[number]
 
@@ -60,7 +60,7 @@ function needsPermission(
 }
 
 function questionOn(path: string, args: JsonObject): ServerRequest {
-  const shown = shorten(reveal(JSON.stringify(args)), MOST_SHOWN_ARGUMENTS)
+  const shown = shorten(reveal(JSON.stringify(args)), MAX_SHOWN_CHARACTERS)
   const allow = { type: 'string', title: 'Allow', enum: [...CHOICES] }
   return {
     method: 'elicitation/create',

@@ -13,7 +13,7 @@ import { parsedText } from './result-value.ts'
 
 type Read = { value: JsonValue | undefined } | { failure: InnerFailure }
 
-const MOST_PARTS = 4_096
+const MAX_PARTS = 4_096
 const KEPT_NO_MORE = 'That kept result is gone, or was kept for somebody else.'
 
 /** `uri`: in any form that agents use. */
@@ -46,7 +46,7 @@ async function readKept({ results, request }: Work, uri: string): Promise<Read> 
   let next = parseHandle(uri)
   let text = ''
   try {
-    for (let part = 0; next && results && part < MOST_PARTS; part++) {
+    for (let part = 0; next && results && part < MAX_PARTS; part++) {
       const read = await results.read(shownHandle(next), identity.id, signal)
       text += read.text
       next = read.next

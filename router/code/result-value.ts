@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** Of larger images and sounds, scripts get only the size. */
-const MOST_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
+const MAX_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
 /** This key of an outputSchema means that the server has wrapped a value that is not an object: it is in `result`. */
 const WRAPPED = 'x-fastmcp-wrap-result'
 
@@ -48,5 +48,5 @@ function blockValue(block: JsonObject): JsonValue {
   if (typeof data !== 'string') return block
   const bytes = Math.floor((data.length * 3) / 4)
   const media = { type: type ?? 'media', mimeType: mimeType ?? '', bytes }
-  return data.length <= MOST_MEDIA_CHARACTERS ? { ...media, data } : media
+  return data.length <= MAX_MEDIA_CHARACTERS ? { ...media, data } : media
 }

@@ -63,7 +63,7 @@ export type FromThread = {
 /** What a thread needs before its first script, created once by the main thread: the compiled interpreter, and the text of guest.js. */
 export type ThreadData = { wasm: WebAssembly.Module; guest: string }
 
-export const MOST_PATH_CHARACTERS = 500
+export const MAX_PATH_CHARACTERS = 500
 
 /** Whether a message has the form that our thread sends: the script in the thread is not trusted. */
 export function isFromThread(message: unknown): message is FromThread {
@@ -79,5 +79,5 @@ function isRequest(request: unknown): request is SandboxRequest {
   if (!isObject(request) || !Number.isSafeInteger(request.call)) return false
   const { kind, path, args } = request
   if (!KINDS.some(known => known === kind) || typeof args !== 'string') return false
-  return typeof path === 'string' && path.length <= MOST_PATH_CHARACTERS
+  return typeof path === 'string' && path.length <= MAX_PATH_CHARACTERS
 }

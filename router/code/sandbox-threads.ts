@@ -48,10 +48,10 @@ export type Sandboxes = {
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 4, stackSizeMb: 16 }
 /** A thread should keep nothing of its scripts. It is replaced after so many, in case it does. */
-const MOST_RUNS = 50
+const MAX_RUNS = 50
 const SPARE_IDLE_MS = 60_000
 /** After a script that took more memory its thread is ended, since that gives the memory back at once. */
-const MOST_SPARE_BYTES = 24 * 1024 * 1024
+const MAX_SPARE_BYTES = 24 * 1024 * 1024
 /** A thread reports when its script's time is used up, but not while one of the interpreter's built-in functions runs. After this time it is ended. */
 const GRACE_MS = 500
 /** On a machine that is not overloaded, a busy thread gets at least one of so many units of time. */
@@ -97,7 +97,7 @@ export function createSandboxThreads(clock: Clock, entry = WORKER): Sandboxes {
   const giveBack = (thread: Thread, isSound: boolean) => {
     busy.delete(thread)
     thread.listener = undefined
-    if (!isSound || closed || spare || ++thread.runs >= MOST_RUNS) return end(thread)
+    if (!isSound || closed || spare || ++thread.runs >= MAX_RUNS) return end(thread)
     keep(thread)
   }
 
@@ -109,7 +109,7 @@ export function createSandboxThreads(clock: Clock, entry = WORKER): Sandboxes {
       const report = await runOn(thread, ++lastRun, given, clock)
       const { outcome, memoryBytes } = report
       const isOver = outcome.kind === 'returned' || outcome.kind === 'threw'
-      giveBack(thread, isOver && memoryBytes <= MOST_SPARE_BYTES)
+      giveBack(thread, isOver && memoryBytes <= MAX_SPARE_BYTES)
       return report
     },
     warm() {

@@ -6,7 +6,7 @@ import { createGuestMachine, type GuestMachine } from './guest-machine.ts'
 import {
   type FromThread,
   KINDS,
-  MOST_PATH_CHARACTERS,
+  MAX_PATH_CHARACTERS,
   type RunMessage,
   type SandboxOutcome,
   type SandboxRequest,
@@ -65,7 +65,7 @@ async function start(message: RunMessage): Promise<void> {
   const host = {
     send(call: number, kind: string, path: string, args: string): string | undefined {
       const known = KINDS.find(one => one === kind)
-      if (!known || path.length > MOST_PATH_CHARACTERS)
+      if (!known || path.length > MAX_PATH_CHARACTERS)
         return refusal(path, 'rejected', 'there is no such tool')
       if (Buffer.byteLength(args) > limits.argumentBytes)
         return refusal(path, 'too_large', `its arguments are larger than ${limits.argumentBytes} bytes`)
@@ -122,6 +122,6 @@ function tooLarge(bytes: number) {
 }
 
 function refusal(tool: string, kind: string, why: string): string {
-  const name = tool.slice(0, MOST_PATH_CHARACTERS)
+  const name = tool.slice(0, MAX_PATH_CHARACTERS)
   return JSON.stringify({ message: `${name} was not called: ${why}.`, tool: name, kind })
 }

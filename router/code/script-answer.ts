@@ -14,7 +14,7 @@ export type ScriptAnswer = { result: JsonObject; tokens: number }
 
 /** Under `_meta`. */
 const SCRIPT = 'portolan.dev/script'
-const MOST_LISTED_CALLS = 200
+const MAX_LISTED_CALLS = 200
 const NOTHING_RETURNED = 'The script returned nothing: end it with `return`.'
 
 export type ScriptEnd = {
@@ -49,7 +49,7 @@ export function answerOf(work: Work, code: CodeConfig, end: ScriptEnd): ScriptAn
   const tokens = content.reduce((sum, { text }) => sum + tokensOf(text), 0)
   if (!end.isInner) work.observer.tokensServed(tokenRoute(work), isValue ? 'script' : 'error', tokens)
   const made = calls.made
-    .slice(0, MOST_LISTED_CALLS)
+    .slice(0, MAX_LISTED_CALLS)
     .map(({ tool, outcome, atMs, ms }) => ({ tool, outcome, atMs: Math.round(atMs), ms: Math.round(ms) }))
   const told = { id, calls: made, sandboxMs: Math.round(sandboxMs), keptTokens: calls.takenTokens - tokens }
   return { tokens, result: { content, ...(!isValue && { isError: true }), _meta: { [SCRIPT]: told } } }

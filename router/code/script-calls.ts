@@ -7,11 +7,11 @@ import { type Performing, performRequest, type Reply, refused } from './perform-
 import type { SandboxReply, SandboxRequest } from './sandbox-messages.ts'
 
 /** Arguments that the sandbox's thread should have refused. */
-const MOST_ARGUMENTS_CHARACTERS = 2 * 1024 * 1024
+const MAX_ARGUMENTS_CHARACTERS = 2 * 1024 * 1024
 /** All results of a script together may be as large as so many results of the largest size. */
 const RESULTS_IN_ALL = 8
 /** Limit of all pauses of a script together. */
-const MOST_SLEEP_MS = 5_000
+const MAX_SLEEP_MS = 5_000
 
 export type ScriptCallsOptions = Performing & {
   clock: Clock
@@ -100,7 +100,7 @@ export class ScriptCalls {
   async #sleep(given: number): Promise<Reply> {
     const ms = Math.max(0, given)
     this.#sleptMs += ms
-    if (this.#sleptMs > MOST_SLEEP_MS) return refused(`a script may sleep for ${MOST_SLEEP_MS} ms in total`)
+    if (this.#sleptMs > MAX_SLEEP_MS) return refused(`a script may sleep for ${MAX_SLEEP_MS} ms in total`)
     await delay(this.#options.clock, ms, this.#options.work.request.caller.signal)
     return { value: undefined }
   }
@@ -125,7 +125,7 @@ export class ScriptCalls {
 const OVER: InnerFailure = { message: 'The script has ended.', kind: 'cancelled' }
 
 function readArgs(text: string): JsonValue {
-  if (text.length > MOST_ARGUMENTS_CHARACTERS) return null
+  if (text.length > MAX_ARGUMENTS_CHARACTERS) return null
   try {
     return JSON.parse(text)
   } catch {

@@ -2,7 +2,7 @@
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 
 /** Limit of scripts that wait for their caller's answer, in addition to those that run. */
-const MOST_ASKING = 16
+const MAX_ASKING = 16
 
 export type Place = {
   /** False: too many scripts wait for people already. */
@@ -36,7 +36,7 @@ export function createScriptGate(): ScriptGate {
       return {
         beginAsking() {
           if (questions === 0) {
-            if (asking >= MOST_ASKING) return false
+            if (asking >= MAX_ASKING) return false
             asking++
             add(client, -1)
           }

@@ -9,31 +9,31 @@ export type Shape =
   | { kind: 'record'; value: Shape | undefined }
   | { kind: 'unknown' }
 
-const DEEPEST = 3
+const MAX_DEPTH = 3
 /** Objects with more keys are treated as maps, since their keys may be data. */
-const MOST_KEYS = 12
+const MAX_KEYS = 12
 /** Keys of all objects of a shape. */
-const MOST_KEYS_IN_ALL = 30
-const MOST_ITEMS = 20
+const MAX_TOTAL_KEYS = 30
+const MAX_ITEMS = 20
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,63}$/
 const UNKNOWN: Shape = { kind: 'unknown' }
 
 export function shapeOf(value: JsonValue | undefined): Shape {
-  return read(value, 0, { keys: MOST_KEYS_IN_ALL })
+  return read(value, 0, { keys: MAX_TOTAL_KEYS })
 }
 
 function read(value: JsonValue | undefined, depth: number, left: { keys: number }): Shape {
   if (value === undefined) return { kind: 'plain', types: ['undefined'] }
   if (value === null || typeof value !== 'object')
     return { kind: 'plain', types: [value === null ? 'null' : typeof value] }
-  if (depth >= DEEPEST) return UNKNOWN
+  if (depth >= MAX_DEPTH) return UNKNOWN
   if (Array.isArray(value)) {
-    const items = value.slice(0, MOST_ITEMS).map(item => read(item, depth + 1, { ...left }))
+    const items = value.slice(0, MAX_ITEMS).map(item => read(item, depth + 1, { ...left }))
     return { kind: 'list', item: items.length === 0 ? undefined : items.reduce(merged) }
   }
   const entries = Object.entries(value)
   left.keys -= entries.length
-  if (entries.length > MOST_KEYS || left.keys < 0 || !entries.every(([key]) => IDENTIFIER.test(key)))
+  if (entries.length > MAX_KEYS || left.keys < 0 || !entries.every(([key]) => IDENTIFIER.test(key)))
     return { kind: 'record', value: sampled(Object.values(value), depth, left) }
   const fields = entries.map(([key, inner]) => {
     return [key, { shape: read(inner, depth + 1, left), isOptional: false }] as const
@@ -42,7 +42,7 @@ function read(value: JsonValue | undefined, depth: number, left: { keys: number 
 }
 
 function sampled(values: readonly (JsonValue | undefined)[], depth: number, left: { keys: number }) {
-  const shapes = values.slice(0, MOST_ITEMS).map(value => read(value, depth + 1, { ...left }))
+  const shapes = values.slice(0, MAX_ITEMS).map(value => read(value, depth + 1, { ...left }))
   return shapes.length === 0 ? undefined : shapes.reduce(merged)
 }
 
@@ -62,7 +62,7 @@ type Fields = Extract<Shape, { kind: 'object' }>['fields']
 function mergedFields(a: Fields, b: Fields): Shape {
   const names = [...new Set([...a.keys(), ...b.keys()])]
   const common = names.filter(name => a.has(name) && b.has(name))
-  if (names.length > MOST_KEYS || common.length * 2 < names.length) {
+  if (names.length > MAX_KEYS || common.length * 2 < names.length) {
     const shapes = [...a.values(), ...b.values()].map(({ shape }) => shape)
     return { kind: 'record', value: shapes.reduce(merged) }
   }

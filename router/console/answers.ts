@@ -21,8 +21,8 @@ export type Ask = { seen: Catalog; identity: Identity; query: Readonly<Record<st
 export type Answers = Readonly<Record<string, (ask: Ask) => unknown>>
 
 const EXPLAIN_TIMEOUT_MS = 10_000
-const MOST_EXPLAINED = 60
-const LONGEST_QUERY = 2_000
+const MAX_EXPLAINED = 60
+const MAX_QUERY_CHARACTERS = 2_000
 const NOT_HERE = 'There is no such thing here, or this caller may not see it.'
 
 /** By the last part of the path. They throw a Fault `not_found` for what the caller does not see. */
@@ -32,8 +32,8 @@ export function createAnswers({ host, feed, encodeQuery }: AnswersOptions): Answ
     tool: ({ seen, query }) => toolDetailOf(seen, textOf(query.path)) ?? nothing(),
     resources: ({ seen }) => resourcesOf(seen),
     search: ({ seen, query }) => {
-      const asked = textOf(query.query).slice(0, LONGEST_QUERY)
-      const limit = Math.min(MOST_EXPLAINED, Math.max(1, Math.trunc(Number(query.limit)) || 10))
+      const asked = textOf(query.query).slice(0, MAX_QUERY_CHARACTERS)
+      const limit = Math.min(MAX_EXPLAINED, Math.max(1, Math.trunc(Number(query.limit)) || 10))
       const signal = AbortSignal.timeout(EXPLAIN_TIMEOUT_MS)
       return explainSearch({ catalog: seen, encodeQuery }, asked, limit, signal)
     },

@@ -13,9 +13,9 @@ const MAX_CALLS = 1_000
 const READ_CHARACTERS = 8_192
 /** Reviewed scripts whose call is not recorded yet: it is in the same turn. */
 const MAX_RUNS = 100
-const LONGEST_WHY = 400
-const LONGEST_NAME = 100
-const LONGEST_PAYLOAD = 16_384
+const MAX_REASON_CHARACTERS = 400
+const MAX_NAME_CHARACTERS = 100
+const MAX_PAYLOAD_CHARACTERS = 16_384
 const WITHHELD =
   'Arguments and results are not recorded: spec.logging.payloads of the server and spec.audit.payloads of the gateway must both allow it.'
 
@@ -96,14 +96,14 @@ function createRuns() {
 /** What may be shown of a call besides its line. */
 export function payloadOf({ payload }: KeptCall): ConsolePayload {
   if (payload === undefined) return { withheld: WITHHELD }
-  if (payload === '') return { withheld: `It is longer than ${LONGEST_PAYLOAD} characters.` }
+  if (payload === '') return { withheld: `It is longer than ${MAX_PAYLOAD_CHARACTERS} characters.` }
   return JSON.parse(payload)
 }
 
 /** Empty if it is too long. */
 function textOf(payload: NonNullable<CallRecord['payload']>): string {
   const text = JSON.stringify(payload)
-  return text.length > LONGEST_PAYLOAD ? '' : text
+  return text.length > MAX_PAYLOAD_CHARACTERS ? '' : text
 }
 
 /** Who made a request, and by which meta-tool: names of meta-tools are ours, other names in a request are text of its sender. */
@@ -123,11 +123,11 @@ function tokensOf({ sent }: CallRecord): number | undefined {
 
 function whyOf({ sent, limited, asked, outcome }: CallRecord): string | undefined {
   if (limited) return `The limit of ${limited.text} was reached.`
-  if (asked) return `Nothing here is called "${asked.text.slice(0, LONGEST_NAME)}".`
+  if (asked) return `Nothing here is called "${asked.text.slice(0, MAX_NAME_CHARACTERS)}".`
   if (outcome === 'rejected')
     return 'The gateway refused it before it was sent: its arguments do not fit the tool.'
   if (sent?.answer instanceof Fault)
-    return `${sent.answer.code}: ${sent.answer.message}`.slice(0, LONGEST_WHY)
+    return `${sent.answer.code}: ${sent.answer.message}`.slice(0, MAX_REASON_CHARACTERS)
   const code = sent?.answer.error?.code
   if (code !== undefined) return `The server answered with the JSON-RPC error ${code}.`
   return outcome === 'tool_error' ? 'The tool itself answered with an error.' : undefined

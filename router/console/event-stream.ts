@@ -13,7 +13,7 @@ import { type StateFacts, seesAll, serversOf, stateOf } from './state.ts'
 export const LOOK_MS = 500
 /** Calls are sent together, at most so many at a time; others are counted. */
 export const FRAME_MS = 250
-export const MOST_CALLS_A_FRAME = 20
+export const MAX_CALLS_PER_FRAME = 20
 /** A page that reads too slowly is closed; it opens the stream again. */
 const MAX_UNSENT_BYTES = 4 << 20
 
@@ -73,7 +73,7 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
     points.onPoint(sendPoints),
     calls.onCall(kept => {
       if (!mayTell(kept)) return
-      if (waiting.length < MOST_CALLS_A_FRAME) waiting.push(kept.call)
+      if (waiting.length < MAX_CALLS_PER_FRAME) waiting.push(kept.call)
       else notShown++
     }),
   ]

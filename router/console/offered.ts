@@ -8,8 +8,8 @@ import { toolDeclaration } from '../code/declarations.ts'
 import { listedDefinition, listedTokens } from '../meta/listing/listed-definition.ts'
 import { composeDiscovery } from '../meta/profiles/hierarchical/discovery-answer.ts'
 
-const LONGEST_SUMMARY = 160
-const MOST_RESOURCES = 20_000
+const MAX_SUMMARY_CHARACTERS = 160
+const MAX_RESOURCES = 20_000
 
 /** Includes tools of hidden servers, so that people can find out why agents do not find them. */
 export function toolsOf(catalog: Catalog): ConsoleTool[] {
@@ -55,7 +55,7 @@ export function resourcesOf(catalog: Catalog): ConsoleResource[] {
       own: route.uri,
       isTemplate,
       name: text(title) ?? text(name) ?? route.uri,
-      description: text(description)?.slice(0, LONGEST_SUMMARY),
+      description: text(description)?.slice(0, MAX_SUMMARY_CHARACTERS),
       mimeType: text(mimeType),
       size: typeof size === 'number' ? size : undefined,
       watchable: !isTemplate && watchable.get(route.server) === true,
@@ -65,7 +65,7 @@ export function resourcesOf(catalog: Catalog): ConsoleResource[] {
   return [
     ...catalog.resources.filter(shown).map(route => line(route, false)),
     ...catalog.templates.filter(shown).map(route => line(route, true)),
-  ].slice(0, MOST_RESOURCES)
+  ].slice(0, MAX_RESOURCES)
 }
 
 function lineOf(catalog: Catalog, route: (ToolRoute | HeldRoute) & { tokens: number }): ConsoleTool {
@@ -77,7 +77,7 @@ function lineOf(catalog: Catalog, route: (ToolRoute | HeldRoute) & { tokens: num
     server,
     name: route.tool,
     title: titleOf(definition),
-    summary: description.replace(/\s+/g, ' ').trim().slice(0, LONGEST_SUMMARY),
+    summary: description.replace(/\s+/g, ' ').trim().slice(0, MAX_SUMMARY_CHARACTERS),
     category: known?.tools.overrides[route.tool]?.category ?? known?.category,
     tokens: route.tokens,
     notes: notesOf(definition),

@@ -51,7 +51,7 @@ export type AppOptions = {
 /** Up to half of them may be used by open streams: see the front's limit of streams. */
 const MAX_CONNECTIONS = 8_192
 /** How long closing accepts requests at most, after `lingerMs`. */
-const LONGEST_LINGER_MS = 10_000
+const MAX_LINGER_MS = 10_000
 /** Limits for receiving a whole request, and its headers; checked every few seconds. */
 const REQUEST_TIMEOUT_MS = 60_000
 const HEAD_TIMEOUT_MS = 20_000
@@ -70,7 +70,7 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
     connections.end()
     if (lingerMs > 0) {
       await delay(clock, lingerMs)
-      await quiet.wait(Math.min(drainMs, LONGEST_LINGER_MS))
+      await quiet.wait(Math.min(drainMs, MAX_LINGER_MS))
     }
     const endMs = clock.now() + drainMs
     if (before) {

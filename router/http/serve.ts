@@ -68,7 +68,7 @@ export type MetricsPage = () => Promise<{ contentType: string; text: string }>
 
 const EXPLAIN_TIMEOUT_MS = 10_000
 const DEFAULT_EXPLAINED = 10
-const MOST_EXPLAINED = 50
+const MAX_EXPLAINED = 50
 
 /** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
@@ -188,7 +188,7 @@ const anyone: OnRequest = (_request, _reply, done) => done()
 
 function readLimit(limit: string | undefined): number {
   const asked = Number(limit ?? DEFAULT_EXPLAINED)
-  return Number.isInteger(asked) ? Math.min(MOST_EXPLAINED, Math.max(1, asked)) : DEFAULT_EXPLAINED
+  return Number.isInteger(asked) ? Math.min(MAX_EXPLAINED, Math.max(1, asked)) : DEFAULT_EXPLAINED
 }
 
 export async function sendMetrics(metrics: MetricsPage, reply: FastifyReply): Promise<FastifyReply> {

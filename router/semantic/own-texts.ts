@@ -10,15 +10,15 @@ import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 /** As many as the catalogs of users have room for; each takes some 600 bytes. */
 const ROOM = 25_000
 /** Others are found by words alone, until the catalog of their user is built again. */
-const MOST_WAITING = 2_000
+const MAX_WAITING = 2_000
 /** One user must not take all of these places. */
-const MOST_OF_A_LIST = 200
+const MAX_WAITING_PER_LIST = 200
 const ANNOUNCE_EVERY_MS = 1_000
 const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 const FAILURES_TO_GIVE_UP = 3
 /** A text that was given up is accepted again after this time. */
 const GIVEN_UP_MS = 600_000
-const MOST_FAILED = 2_000
+const MAX_FAILED = 2_000
 /** If this can be encoded and a text cannot, it is due to the text. */
 const PROBE = 'portolan'
 
@@ -37,7 +37,7 @@ export class OwnTexts {
   readonly #vectors: BoundedMap<Vector>
   readonly #waiting = new Map<string, SearchText>()
   /** Texts that could not be encoded while the encoder worked. */
-  readonly #failed = new BoundedMap<{ times: number; lastMs: number }>(MOST_FAILED)
+  readonly #failed = new BoundedMap<{ times: number; lastMs: number }>(MAX_FAILED)
   #running = false
 
   constructor(options: OwnTextsOptions) {
@@ -56,11 +56,11 @@ export class OwnTexts {
   choose<R extends { textKey: string }>(routes: readonly R[]): R[] {
     return routes
       .filter(({ textKey }) => !this.#vectors.has(textKey) && !this.#hasGivenUp(textKey))
-      .slice(0, MOST_OF_A_LIST)
+      .slice(0, MAX_WAITING_PER_LIST)
   }
 
   add(texts: readonly SearchText[]): void {
-    for (const text of texts) if (this.#waiting.size < MOST_WAITING) this.#waiting.set(text.key, text)
+    for (const text of texts) if (this.#waiting.size < MAX_WAITING) this.#waiting.set(text.key, text)
     if (this.#waiting.size > 0 && !this.#running) void this.#run()
   }
 

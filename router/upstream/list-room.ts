@@ -4,11 +4,11 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Of one server at once, so that one that does not answer delays no other. Reading takes about ten times a list's size in memory. */
-const MOST_READINGS = 4
-const MOST_LISTS = 1_000
+const MAX_READINGS = 4
+const MAX_LISTS = 1_000
 /** Characters of JSON: of one user at one server, and of all. */
-const LONGEST_LIST = 4 * 1024 * 1024
-const MOST_CHARACTERS = 64 * 1024 * 1024
+const MAX_LIST_CHARACTERS = 4 * 1024 * 1024
+const MAX_CHARACTERS = 64 * 1024 * 1024
 const TELL_EVERY_MS = 60_000
 
 export type ListRoomOptions = {
@@ -35,11 +35,11 @@ export class ListRoom {
   async turn<T>(server: string, read: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const slots = this.#slots.get(server) ?? createSlots(this.#options.clock)
     this.#slots.set(server, slots)
-    await slots.acquire(MOST_READINGS, signal)
+    await slots.acquire(MAX_READINGS, signal)
     try {
       return await read()
     } finally {
-      slots.release(MOST_READINGS)
+      slots.release(MAX_READINGS)
       if (slots.active() === 0) this.#slots.delete(server)
     }
   }
@@ -48,8 +48,9 @@ export class ListRoom {
   take(owner: object, lists: ServerCatalog): boolean {
     this.free(owner)
     const size = JSON.stringify(lists).length
-    const { mostCharacters = MOST_CHARACTERS } = this.#options
-    const fits = size <= LONGEST_LIST && this.#sizes.size < MOST_LISTS && this.#used + size <= mostCharacters
+    const { mostCharacters = MAX_CHARACTERS } = this.#options
+    const fits =
+      size <= MAX_LIST_CHARACTERS && this.#sizes.size < MAX_LISTS && this.#used + size <= mostCharacters
     if (fits) this.#sizes.set(owner, size)
     else this.#tellFull(lists.server)
     if (fits) this.#used += size

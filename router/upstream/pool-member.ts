@@ -14,7 +14,7 @@ import { MemberUse } from './member-use.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Results are read up to this size, whatever `maxResultBytes` is: their texts can only be cut after they were read. */
-const MOST_BYTES_READ = 64 * 1024 * 1024
+const MAX_BYTES_READ = 64 * 1024 * 1024
 
 /** Faults that count as failures of the upstream. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
 const FAILURES: ReadonlySet<FaultCode> = new Set([
@@ -276,7 +276,7 @@ export class PoolMember {
 function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undefined): UpstreamCall {
   const { method, params, argumentsText, caller } = call
   const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller
-  return { method, params, argumentsText, caller: asked, maxBytes: MOST_BYTES_READ, onSent }
+  return { method, params, argumentsText, caller: asked, maxBytes: MAX_BYTES_READ, onSent }
 }
 
 const NO_SUBSCRIPTIONS: McpResponse = {

@@ -2,8 +2,8 @@
 import type { Clock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 
-const LONGEST_LINE = 256
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAITING = 256
+const MAX_WAIT_MS = 10_000
 
 export type Slots = {
   /** Takes a slot: returns undefined if one is free, else a promise that resolves at its turn. Faults: upstream_busy, cancelled. */
@@ -31,7 +31,7 @@ export function createSlots(clock: Clock): Slots {
       }
       const onAbort = (): void =>
         leave(new Fault('cancelled', 'the caller disconnected while its call waited'))
-      const timer = clock.after(LONGEST_WAIT_MS, () => leave(busy('waited too long for a free slot')))
+      const timer = clock.after(MAX_WAIT_MS, () => leave(busy('waited too long for a free slot')))
       const settle = (): void => {
         timer.cancel()
         signal.removeEventListener('abort', onAbort)
@@ -56,7 +56,7 @@ export function createSlots(clock: Clock): Slots {
         active++
         return undefined
       }
-      return line.length < LONGEST_LINE ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
+      return line.length < MAX_WAITING ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
     },
     retake() {
       active++

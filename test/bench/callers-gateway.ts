@@ -16,7 +16,7 @@ const SECONDS = 5
 /** Loads with known and with new tokens alternate, so that other work of the machine affects both. */
 const ROUNDS = 5
 const CHANGES = 20
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 export async function benchCallersGateway(folder: string): Promise<BenchRow[]> {
   await using running = new AsyncDisposableStack()
@@ -137,7 +137,7 @@ async function finds(url: string, tool: string, token: string): Promise<boolean>
 }
 
 async function until(isDone: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + LONGEST_WAIT_MS
+  const deadline = performance.now() + MAX_WAIT_MS
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error('a changed rule did not take effect in time')
     await new Promise(resolve => setTimeout(resolve, 5))

@@ -10,7 +10,7 @@ import { createManualClock } from '../support/manual-clock.ts'
 import { CAN_ALL } from '../upstreams/asking/questions.ts'
 import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
 
-const MOST_WAITING = 16
+const MAX_WAITING = 16
 const CAN_BE_ASKED = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
 const ASK = { ask: ['files:wipe'] }
 const CODE = 'return tools.files.wipe(input)'
@@ -63,8 +63,8 @@ test('sixteen scripts wait for people in addition to the one that may run, and t
     { ...ASK, limits: { scripts: 1, scriptsPerClient: 1 } },
   )
   const states: string[] = []
-  for (let n = 0; n < MOST_WAITING; n++) states.push(stateOf(await runAt(gateway, CODE, n)))
-  assert.deepEqual(JSON.parse(said(await runAt(gateway, CATCHING, MOST_WAITING))), {
+  for (let n = 0; n < MAX_WAITING; n++) states.push(stateOf(await runAt(gateway, CODE, n)))
+  assert.deepEqual(JSON.parse(said(await runAt(gateway, CATCHING, MAX_WAITING))), {
     kind: 'denied',
     message:
       'files:wipe was not called, because the person could not be asked: Too many scripts wait for people at the moment.',
@@ -72,8 +72,8 @@ test('sixteen scripts wait for people in addition to the one that may run, and t
   assert.equal(await gateway.value('return 1'), 1)
   assert.deepEqual(gateway.sent, [])
   assert.equal(said(await runAt(gateway, CODE, 0, allowing(states[0] ?? ''))), 'wiped {"n":0}')
-  const again = stateOf(await runAt(gateway, CATCHING, MOST_WAITING))
-  assert.equal(said(await runAt(gateway, CATCHING, MOST_WAITING, allowing(again))), 'wiped {"n":16}')
+  const again = stateOf(await runAt(gateway, CATCHING, MAX_WAITING))
+  assert.equal(said(await runAt(gateway, CATCHING, MAX_WAITING, allowing(again))), 'wiped {"n":16}')
 })
 
 test('the timeout of a script does not run while a person is asked, and continues afterwards', async t => {

@@ -8,7 +8,7 @@ import { type ApiServer, skipApiServer, startApiServer } from '../support/api-se
 
 const folder = join(import.meta.dirname, '..', 'golden', 'broken')
 const golden = join(import.meta.dirname, '..', 'golden', 'refusals.txt')
-const LEAST_CASES = 40
+const MIN_CASES = 40
 const AT_A_TIME = 4
 /** kubectl does not get as far as the API server: no YAML, no object, or of a kind that is not ours. */
 const NOT_SENT = /^(yaml-|list-of-|kind-|api-version-|secret-|label-number|name-missing)/
@@ -23,7 +23,7 @@ before(async () => {
 after(() => server?.stop())
 
 test('broken manifests are refused by the API server, each with a message to act on', { skip }, async t => {
-  assert.ok(cases.length >= LEAST_CASES, `${cases.length} cases`)
+  assert.ok(cases.length >= MIN_CASES, `${cases.length} cases`)
   const answers = await answersTo(cases)
   for (const [name, answer] of answers) {
     assert.ok(answer.refused, `${name} was accepted: ${answer.text}`)

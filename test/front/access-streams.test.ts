@@ -6,7 +6,7 @@ import { BLUE, initialize, modernised, RED, send, start, TOKENS } from './access
 import { type EventReader, readEvents } from './event-reader.ts'
 
 /** A sixteenth of 4,096. */
-const MOST = 256
+const MAX_STREAMS = 256
 const PATH = '/mcp/direct'
 const LISTEN = modernised({
   method: 'subscriptions/listen',
@@ -28,12 +28,12 @@ const listen = (t: TestContext, origin: string, token: string) =>
 test('a caller may use a part of the event streams, of both eras together; others still get theirs', async t => {
   const { origin } = await start(t, { auth: TOKENS })
   const listening: EventReader[] = []
-  for (let count = 0; count < MOST / 2; count++) {
+  for (let count = 0; count < MAX_STREAMS / 2; count++) {
     const opened = await listen(t, origin, RED)
     assert.equal((await opened.next())?.method, 'notifications/subscriptions/acknowledged')
     listening.push(opened)
   }
-  for (let count = 0; count < MOST / 2; count++) assert.equal((await get(t, origin, RED)).status, 200)
+  for (let count = 0; count < MAX_STREAMS / 2; count++) assert.equal((await get(t, origin, RED)).status, 200)
 
   const begun = await send(origin, initialize, { token: RED, path: PATH })
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }

@@ -1,12 +1,12 @@
 /** A person before a browser without scripts, who logs in with whatever a page asks for. */
 
-const MOST_PAGES = 12
+const MAX_PAGES = 12
 
 /** Submits every form until a page sends the person back to the client; returns that URL, which is not opened. */
 export async function logIn(page: URL, callback: string, who = 'ada'): Promise<URL> {
   const cookies = new Map<string, string>()
   let next: { url: URL; form?: URLSearchParams } = { url: page }
-  for (let step = 0; step < MOST_PAGES; step++) {
+  for (let step = 0; step < MAX_PAGES; step++) {
     const { url, form } = next
     const response = await fetch(url, {
       redirect: 'manual',

@@ -18,7 +18,7 @@ import { END, talk } from './raw.ts'
 const SEED = 20_260_728
 const AT_A_TIME = 16
 const INTERNAL_ERROR = '-32603'
-const MOST_MORE_HEAP_BYTES = 24 * 1024 * 1024
+const MAX_HEAP_GROWTH_BYTES = 24 * 1024 * 1024
 
 /** `count` requests, a fifth of them as bytes on a socket. */
 export async function fuzz(t: TestContext, count: number): Promise<void> {
@@ -36,7 +36,7 @@ export async function fuzz(t: TestContext, count: number): Promise<void> {
   const before = heapBytes()
   await run(count, SEED)
   const more = heapBytes() - before
-  assert.ok(more < MOST_MORE_HEAP_BYTES, `${more} more bytes on the heap`)
+  assert.ok(more < MAX_HEAP_GROWTH_BYTES, `${more} more bytes on the heap`)
   const { tools } = JSON.parse(
     (await callTool(url, 'discover_mcp_tools', { query: 'create an issue' })).content[0]?.text ?? '',
   )

@@ -6,7 +6,7 @@ import { legacy, post } from '../front/post.ts'
 import { ask, CLOSE, dial, MCP_LINES, requestText } from './raw.ts'
 import { startReplica } from './replica.ts'
 
-const MOST_IN_FLIGHT = 8_192
+const MAX_IN_FLIGHT = 8_192
 
 test('pipelined requests are served only up to the concurrency of a server', async t => {
   const replica = await startReplica(t)
@@ -17,12 +17,12 @@ test('pipelined requests are served only up to the concurrency of a server', asy
     body: JSON.stringify(legacy('tools/call', { name: 'hold', arguments: {} })),
   })
   const ping = legacy('ping')
-  socket.write(hold.repeat(MOST_IN_FLIGHT + 100))
-  while (replica.seen.length < MOST_IN_FLIGHT) await new Promise(resolve => setImmediate(resolve))
+  socket.write(hold.repeat(MAX_IN_FLIGHT + 100))
+  while (replica.seen.length < MAX_IN_FLIGHT) await new Promise(resolve => setImmediate(resolve))
   const refused = await post(replica.url, ping)
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get('retry-after'), '1')
-  assert.equal(replica.seen.length, MOST_IN_FLIGHT)
+  assert.equal(replica.seen.length, MAX_IN_FLIGHT)
   socket.destroy()
   while ((await post(replica.url, ping)).status !== 200);
 })

@@ -16,8 +16,8 @@ const BUDGETS = [200, 300, 400, 1_200, 5_000]
 /** Tools asked for by path may take so many budgets if they are then whole. */
 const WHOLE_BUDGETS = 2.5
 /** At limit 5: an answer, and the same without its schemas. */
-const MOST_AVERAGE_TOKENS = 1_200
-const MOST_AVERAGE_BARE_TOKENS = 350
+const MAX_AVERAGE_TOKENS = 1_200
+const MAX_AVERAGE_BARE_TOKENS = 350
 
 /** Tokens are as many as bytes, and its best hit has a long line. */
 const RARE_SCRIPTS = 'മ𐀀ჲᣈ葉⸀𐝃⇆𐑖𐎨'
@@ -135,8 +135,8 @@ test('an average answer at limit 5 costs at most what the documentation says, wi
   t.diagnostic(
     `${asked.length} answers: ${average.toFixed(0)} tokens, ${averageBare.toFixed(0)} without schemas`,
   )
-  assert.ok(average <= MOST_AVERAGE_TOKENS)
-  assert.ok(averageBare <= MOST_AVERAGE_BARE_TOKENS)
+  assert.ok(average <= MAX_AVERAGE_TOKENS)
+  assert.ok(averageBare <= MAX_AVERAGE_BARE_TOKENS)
 })
 
 test('pages of resources keep to every budget, and together they give each resource once', async () => {

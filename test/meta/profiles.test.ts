@@ -14,7 +14,7 @@ import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer, type RequestOptions } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
 
-const MOST_LIST_TOKENS: Readonly<Record<Profile, number>> = {
+const MAX_LIST_TOKENS: Readonly<Record<Profile, number>> = {
   hierarchical: 600,
   search: 600,
   registry: 500,
@@ -61,7 +61,7 @@ test('the definitions of meta-tools cost what their profile says, within their b
     const definitions = [...tools.values()].map(({ definition }) => definition)
     const scriptText = toolText(script.definition)
     assert.equal(prices.script, count(scriptText))
-    if (profile === 'code') assert.ok(prices.tools + prices.script <= MOST_LIST_TOKENS.code)
+    if (profile === 'code') assert.ok(prices.tools + prices.script <= MAX_LIST_TOKENS.code)
     const priced = definitions.map(({ name, description, inputSchema }) => ({
       name,
       description,
@@ -71,7 +71,7 @@ test('the definitions of meta-tools cost what their profile says, within their b
       prices.tools,
       priced.reduce((sum, definition) => sum + count(JSON.stringify(definition)), 0),
     )
-    if (definitions.length > 0) assert.ok(count(JSON.stringify(definitions)) <= MOST_LIST_TOKENS[profile])
+    if (definitions.length > 0) assert.ok(count(JSON.stringify(definitions)) <= MAX_LIST_TOKENS[profile])
     for (const { name, annotations } of definitions)
       assert.equal(annotations !== undefined, !/execute|activate/.test(name), name)
   }

@@ -7,7 +7,7 @@ import { resolveReference } from '../../router/meta/schemas/pointer.ts'
 const TEXTS = ['x', '5', 'true', 'null', '{"a":1}', '[1,2]', '', 'a, b', 'ÄÖ☃', '-3.5e2', '2024-01-01', ' ']
 /** A property name that is in no schema and not similar to one. */
 const UNKNOWN = 'zzz_unknown'
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 /** Most arguments are valid. Some are not, because contradictory bounds are not resolved. */
 export function randomArguments(schema: JsonObject): fc.Arbitrary<JsonObject> {
@@ -49,7 +49,7 @@ function typeOf(
         .constantFrom(...TEXTS)
         .map(text => text.padEnd(bound('minLength', 0), 'y').slice(0, bound('maxLength', 100)))
     case 'array':
-      return fc.array(partOf(root, part.items, depth + 1), depth > DEEPEST ? { maxLength: 0 } : items)
+      return fc.array(partOf(root, part.items, depth + 1), depth > MAX_DEPTH ? { maxLength: 0 } : items)
     default:
       return objectOf(root, part, depth)
   }
@@ -62,7 +62,7 @@ function objectOf(
 ): fc.Arbitrary<JsonObject> {
   const needed = Array.isArray(required) ? required.map(String) : []
   const known = Object.entries(isObject(properties) ? properties : {}).filter(
-    ([name]) => depth <= DEEPEST || needed.includes(name),
+    ([name]) => depth <= MAX_DEPTH || needed.includes(name),
   )
   const parts = Object.fromEntries(known.map(([name, part]) => [name, partOf(root, part, depth + 1)]))
   if (more !== false) parts[UNKNOWN] = partOf(root, more, depth + 1)

@@ -14,7 +14,7 @@ export const MAX_RESOURCES = 1_000
 const SUBSCRIBE_TIMEOUT_MS = 30_000
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 /** A request is sent once more, on a new session, if its session is lost. */
-const MOST_TRIES = 2
+const MAX_TRIES = 2
 
 /** A session with an upstream, of any era and transport. */
 export type SubscribableSession = {
@@ -175,7 +175,7 @@ export class ResourceSubscriptions {
     )
     resource.state = 'subscribing'
     try {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const number = this.#sessions
         const answer = await session.subscribe(resource.uri, limit.signal)
         if (answer === 'lost') continue

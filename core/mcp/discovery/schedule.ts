@@ -7,7 +7,7 @@ import { type Backoff, backoffMs } from '../../backoff.ts'
 const CHANGED_DEBOUNCE_MS = 200
 /** Minimum time between readings due to `list_changed`; doubled each time the lists had not changed. */
 const FIRST_CHANGED_GAP_MS = 1_000
-const LONGEST_CHANGED_GAP_MS = 60_000
+const MAX_CHANGED_GAP_MS = 60_000
 const MIN_INTERVAL_MS = 1_000
 /** Intervals vary by up to this share, so that servers are not all read at once. */
 const INTERVAL_JITTER = 0.1
@@ -77,7 +77,7 @@ export function createSchedule(random: () => number): Schedule {
       ended(now, nextMs)
       failures = 0
       gapMs =
-        followed !== undefined && !isNew ? Math.min(2 * gapMs, LONGEST_CHANGED_GAP_MS) : FIRST_CHANGED_GAP_MS
+        followed !== undefined && !isNew ? Math.min(2 * gapMs, MAX_CHANGED_GAP_MS) : FIRST_CHANGED_GAP_MS
     },
     interrupted() {
       saidAt = followed ?? saidAt

@@ -3,11 +3,11 @@ import type { Clock } from '../../async.ts'
 import type { Identity } from '../identity.ts'
 
 /** The longest delay of a timer in Node: longer ones fire at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1
+const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** Calls `end` once the credential has expired, unless the returned function was called before. */
 export function atExpiry(clock: Clock, { expiresMs }: Identity, end: () => void): () => void {
   if (expiresMs === Number.POSITIVE_INFINITY) return () => {}
-  const timer = clock.after(Math.min(LONGEST_DELAY_MS, Math.max(0, expiresMs - clock.now())), end)
+  const timer = clock.after(Math.min(MAX_DELAY_MS, Math.max(0, expiresMs - clock.now())), end)
   return () => timer.cancel()
 }

@@ -2,13 +2,13 @@
 
 /** Separators within a name; not between digits and not at the ends: `-name` and `1_000` mean something else without. */
 const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
-const LONGEST = 100
+const MAX_CHARACTERS = 100
 
 /** The one of `known` that is spelled alike: "pageId" for "page_id" and "Page-ID"; undefined if there is none, or several. */
 export function onlyAlike(text: string, known: readonly string[]): string | undefined {
-  if (text.length > LONGEST) return undefined
+  if (text.length > MAX_CHARACTERS) return undefined
   const wanted = lettersOf(text)
-  const alike = known.filter(one => one.length <= LONGEST && lettersOf(one) === wanted)
+  const alike = known.filter(one => one.length <= MAX_CHARACTERS && lettersOf(one) === wanted)
   return alike.length === 1 ? alike[0] : undefined
 }
 

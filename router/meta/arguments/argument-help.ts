@@ -10,14 +10,14 @@ import { stepsOf } from './mend.ts'
 import { requiredNames } from './relax.ts'
 import { showValue } from './show-value.ts'
 
-const MOST_PROBLEMS = 3
-const LONGEST_NAME = 60
-const LONGEST_PATH = 120
-const MOST_NAMES = 30
-const LONGEST_NAMES = 300
+const MAX_PROBLEMS = 3
+const MAX_NAME_CHARACTERS = 60
+const MAX_PATH_CHARACTERS = 120
+const MAX_NAMES = 30
+const MAX_NAMES_CHARACTERS = 300
 /** Tokens of a problem's sentence, besides the part of the schema. */
 const SENTENCE_TOKENS = 60
-const MOST_PART_TOKENS = 250
+const MAX_PART_TOKENS = 250
 
 /** `mostTokens` limits all lines together, except the first, which is short without its schema. Empty if nothing is wrong. */
 export function argumentHelp(
@@ -27,7 +27,7 @@ export function argumentHelp(
   mostTokens: number,
 ): string {
   const chosen = choose(problems)
-  const partTokens = Math.min(MOST_PART_TOKENS, mostTokens / chosen.length - SENTENCE_TOKENS)
+  const partTokens = Math.min(MAX_PART_TOKENS, mostTokens / chosen.length - SENTENCE_TOKENS)
   const lines: string[] = []
   let left = mostTokens
   for (const problem of chosen) {
@@ -51,7 +51,7 @@ function choose(problems: readonly ErrorObject[]): ErrorObject[] {
   // What a server requires first, then what it may accept anyway.
   const isNeed = ({ keyword }: ErrorObject) => NEEDS.has(keyword)
   const kept = [...places.values()]
-  return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MOST_PROBLEMS)
+  return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MAX_PROBLEMS)
 }
 
 const NEEDS: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'const', 'anyOf'])
@@ -66,7 +66,7 @@ function problemLine(schema: JsonObject, args: JsonObject, problem: ErrorObject,
   const parentSteps = stepsOf(problem.instancePath)
   const name = nameIn(problem)
   const steps = name === undefined ? parentSteps : [...parentSteps, name]
-  const path = steps.length > 0 ? shorten(steps.join('.'), LONGEST_PATH) : 'arguments'
+  const path = steps.length > 0 ? shorten(steps.join('.'), MAX_PATH_CHARACTERS) : 'arguments'
   const sentence = sentenceOf(problem, partAt(schema, args, parentSteps))
   const isUnknown = problem.keyword === 'additionalProperties'
   const part = isUnknown || steps.length === 0 ? undefined : partAt(schema, args, steps)
@@ -127,9 +127,9 @@ export function absentNames(data: unknown, holder: JsonObject | undefined): stri
 
 function namesOf(holder: JsonObject | undefined): string {
   const names = isObject(holder?.properties) ? Object.keys(holder.properties) : []
-  const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
-  const listed = names.slice(0, MOST_NAMES).map(name => shorten(name, LONGEST_NAME))
-  return names.length === 0 ? 'none' : shorten(listed.join(', '), LONGEST_NAMES) + more
+  const more = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : ''
+  const listed = names.slice(0, MAX_NAMES).map(name => shorten(name, MAX_NAME_CHARACTERS))
+  return names.length === 0 ? 'none' : shorten(listed.join(', '), MAX_NAMES_CHARACTERS) + more
 }
 
 function knows(holder: JsonObject | undefined, name: string): boolean {
@@ -154,7 +154,7 @@ function childPart(
   inList: boolean,
   depth = 0,
 ): JsonObject | undefined {
-  if (depth > MOST_HOPS) return undefined
+  if (depth > MAX_HOPS) return undefined
   const { properties, additionalProperties, items, prefixItems, $ref } = part
   const own = inList ? itemPart(items, prefixItems, Number(step)) : propertyPart(properties, step)
   if (own) return own
@@ -168,7 +168,7 @@ function childPart(
 }
 
 const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
-const MOST_HOPS = 8
+const MAX_HOPS = 8
 
 function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
   const part = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined

@@ -53,22 +53,22 @@ function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
   const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
   if (unknown.length === 0) return []
   const absent = absentNames(args, schema)
-  return unknown.slice(0, MOST_SLIPS).flatMap(given => {
+  return unknown.slice(0, MAX_SLIPS).flatMap(given => {
     const meant = nearestWord(given, absent)
     return meant === undefined ? [] : [{ given, meant }]
   })
 }
 
-const MOST_SLIPS = 3
+const MAX_SLIPS = 3
 
 function slipNote({ given, meant }: Slip): string {
   return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`
 }
 
 function mendedNote(changes: readonly string[]): string {
-  const shown = changes.slice(0, MOST_CHANGES)
+  const shown = changes.slice(0, MAX_CHANGES)
   const more = changes.length > shown.length ? `; and ${changes.length - shown.length} more` : ''
   return `Note: the arguments did not fit the input_schema and were mended: ${shown.join('; ')}${more}.`
 }
 
-const MOST_CHANGES = 5
+const MAX_CHANGES = 5

@@ -21,11 +21,11 @@ export type Mended = {
 /** Names of an object in which models wrap the arguments. */
 const WRAPPERS = new Set(['arguments', 'args', 'input', 'params', 'parameters'])
 /** A corrected value may reveal the next mistake, such as a JSON text that contains numbers as strings. */
-const MOST_ROUNDS = 3
+const MAX_ROUNDS = 3
 /** With more names than this, names are not corrected. */
-const MOST_NAMES = 100
+const MAX_NAMES = 100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-const MOST_DIGITS = 15
+const MAX_DIGITS = 15
 const BOOLEAN = /^(?:true|false)$/i
 const LIST_IN_WORDS = /^\s*\[|[,;\n]/
 
@@ -88,7 +88,7 @@ function mendNamesAndValues(schema: JsonObject, args: JsonObject, check: Check):
 function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
   const taken = new Set(Object.keys(args))
   const changes: string[] = []
-  if (!isObject(properties) || taken.size > MOST_NAMES) return { args, changes }
+  if (!isObject(properties) || taken.size > MAX_NAMES) return { args, changes }
   const known = Object.keys(properties)
   const entries = Object.entries(args).map(([name, value]): [string, JsonValue | undefined] => {
     const meant = Object.hasOwn(properties, name) ? undefined : onlyAlike(name, known)
@@ -103,7 +103,7 @@ function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
 function mendValues(args: JsonObject, check: Check): Mended | undefined {
   const mended = structuredClone(args)
   const changes: string[] = []
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = check.problems(mended)
     const touched = new Set<string>()
     const deepestFirst = problems?.toSorted((a, b) => depthOf(b) - depthOf(a))
@@ -208,7 +208,7 @@ function numberIn(text: string): number | undefined {
   const digits = text.replace(/[eE].*$/, '').replace(/\D/g, '')
   const value = Number(text)
   const isLost = value === 0 && /[1-9]/.test(digits)
-  return NUMBER.test(text) && digits.length <= MOST_DIGITS && Number.isFinite(value) && !isLost
+  return NUMBER.test(text) && digits.length <= MAX_DIGITS && Number.isFinite(value) && !isLost
     ? value
     : undefined
 }

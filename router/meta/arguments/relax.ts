@@ -11,9 +11,9 @@ export type Rigour = 'needs' | 'all'
 /** A keyword of ours in every part of a relaxed schema with the part's cost, by which the validator counts steps. */
 export const STEP = 'step'
 
-const MOST_PARTS = 400
-const DEEPEST_PART = 48
-const MOST_REQUIRED = 200
+const MAX_PARTS = 400
+const MAX_PART_DEPTH = 48
+const MAX_REQUIRED = 200
 /** How many values of an enum, or required names, count as one step. */
 const VALUES_A_STEP = 16
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
@@ -36,7 +36,7 @@ const OLD_DRAFT = /draft-0[3-7]/
 export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefined {
   const { $schema } = schema
   const oldReferences = typeof $schema === 'string' && OLD_DRAFT.test($schema)
-  const relaxing: Relaxing = { rigour, oldReferences, left: MOST_PARTS, lost: false }
+  const relaxing: Relaxing = { rigour, oldReferences, left: MAX_PARTS, lost: false }
   const relaxed = relaxPart(relaxing, schema, 0)
   return relaxing.lost ? undefined : relaxed
 }
@@ -51,13 +51,13 @@ export function requiredNames({ required, properties }: JsonObject): string[] {
   }
   return required
     .filter((name): name is string => typeof name === 'string' && !hasDefault(name))
-    .slice(0, MOST_REQUIRED)
+    .slice(0, MAX_REQUIRED)
 }
 
 type Relaxing = { rigour: Rigour; oldReferences: boolean; left: number; lost: boolean }
 
 function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: number): JsonObject {
-  if (--relaxing.left < 0 || depth > DEEPEST_PART) relaxing.lost = true
+  if (--relaxing.left < 0 || depth > MAX_PART_DEPTH) relaxing.lost = true
   if (!isObject(value) || relaxing.lost) return {}
   const { $ref, $id } = value
   // Inside a part with its own $id, references resolve elsewhere.

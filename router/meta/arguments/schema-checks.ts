@@ -15,9 +15,9 @@ export type SchemaChecks = {
 }
 
 /** Each takes some 20 to 80 KB. */
-export const MOST_COMPILED = 200
+export const MAX_COMPILED = 200
 /** Limit of schema parts visited by a check: takes some milliseconds. */
-const MOST_STEPS = { needs: 100_000, all: 1_000 } satisfies Record<Rigour, number>
+const MAX_STEPS = { needs: 100_000, all: 1_000 } satisfies Record<Rigour, number>
 
 type Validate = (args: JsonObject) => ErrorObject[] | undefined
 /** Undefined: not compiled yet; null: cannot be compiled. */
@@ -32,7 +32,7 @@ export function createSchemaChecks(): SchemaChecks {
     const found = known.get(schema)
     if (found) return found
     const compiled = before.get(schema) ?? {}
-    if (known.size >= MOST_COMPILED / 2) {
+    if (known.size >= MAX_COMPILED / 2) {
       before = known
       known = new Map()
     }
@@ -81,7 +81,7 @@ function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
   try {
     const relaxed = relax(schema, rigour)
     const validate = relaxed && ajv.compile(relaxed)
-    return validate && (args => run(validate, args, () => (budget.left = MOST_STEPS[rigour])))
+    return validate && (args => run(validate, args, () => (budget.left = MAX_STEPS[rigour])))
   } catch {
     return undefined // Of a schema that cannot be compiled we know nothing.
   }

@@ -16,7 +16,7 @@ export type Called = {
 /** Parts of a request's context that finding a name needs. */
 export type Naming = Pick<Work, 'catalog' | 'once' | 'words'>
 
-const LONGEST_NAME = 300
+const MAX_NAME_CHARACTERS = 300
 
 /** Also accepts `server/tool`, `server.tool`, another case, or no server, if only one tool matches. */
 export function findCalled(naming: Naming, name: string): Called | Refusal {
@@ -31,7 +31,7 @@ export function findCalled(naming: Naming, name: string): Called | Refusal {
 
 /** The one tool whose path differs only in case and separators; otherwise the one whose own name does. */
 export function nearlyNamed({ catalog, once }: Omit<Naming, 'words'>, name: string): ToolRoute | undefined {
-  const wanted = name.length <= LONGEST_NAME ? lettersOf(name) : ''
+  const wanted = name.length <= MAX_NAME_CHARACTERS ? lettersOf(name) : ''
   if (wanted === '') return undefined
   const { paths, names } = once(catalog, 'spellings', () => spellingsOf(catalog))
   const spelled = paths.get(wanted) ?? names.get(wanted) ?? []

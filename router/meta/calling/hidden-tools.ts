@@ -3,14 +3,14 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 
 const ASKABLE = ['elicitation', 'sampling', 'roots']
-const LONGEST_DENIAL = 300
+const MAX_DENIAL_CHARACTERS = 300
 const DENIES_TOOL =
   /\b(unknown tool|no such tool|tool:?\s\S{1,200}\s(is |was )?(not found|unknown|disabled|not available|does(n.t| not) exist))/i
 
 /** What the caller cannot be asked for, if that may be why the server denies a tool; otherwise empty. */
 export function hiddenFor(answer: McpResponse, capabilities: JsonObject = {}): string[] {
   const text = textOf(answer)
-  if (text.length > LONGEST_DENIAL || !DENIES_TOOL.test(text)) return []
+  if (text.length > MAX_DENIAL_CHARACTERS || !DENIES_TOOL.test(text)) return []
   return ASKABLE.filter(name => !isObject(capabilities[name]))
 }
 

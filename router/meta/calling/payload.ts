@@ -8,8 +8,8 @@ import { shorten } from '../wording/shorten.ts'
 import type { Forwarded } from './forward.ts'
 
 const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie|session/i
-const LONGEST_REDACTED_TEXT = 200
-const DEEPEST_REDACTED = 6
+const MAX_REDACTED_TEXT_CHARACTERS = 200
+const MAX_REDACTED_DEPTH = 6
 
 /** `redacted`: arguments without values that look secret, with long texts cut, and no result. */
 export function payloadOf(
@@ -27,8 +27,8 @@ export function payloadOf(
 
 /** Without values whose names look secret, and with long texts cut. */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return shorten(value, LONGEST_REDACTED_TEXT)
-  if (depth > DEEPEST_REDACTED) return '…'
+  if (typeof value === 'string') return shorten(value, MAX_REDACTED_TEXT_CHARACTERS)
+  if (depth > MAX_REDACTED_DEPTH) return '…'
   if (Array.isArray(value)) return value.map(item => redact(item, depth + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(

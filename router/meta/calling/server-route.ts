@@ -19,7 +19,7 @@ import { findServer, heldRefusal } from './targets.ts'
 
 const PAGE_ITEMS = 500
 /** Limit for the name of an unknown method, which appears in logs. */
-const LONGEST_METHOD = 128
+const MAX_METHOD_CHARACTERS = 128
 
 const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['tools/list', 'tools'],
@@ -49,7 +49,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
     return notFound(
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
-  if (method.length > LONGEST_METHOD) return notFound('There is no method of such a name.')
+  if (method.length > MAX_METHOD_CHARACTERS) return notFound('There is no method of such a name.')
   return outsideView(work, server) ?? passOn(work, server, ownParams(work))
 }
 

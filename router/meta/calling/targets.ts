@@ -8,7 +8,7 @@ import type { Refusal } from '../wording/answers.ts'
 import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
 import { heldSentence, quote, stateSentence } from '../wording/sentences.ts'
 
-const MOST_NAMES = 3
+const MAX_NAMES = 3
 /** What can be the name of a server. */
 const SERVER_NAME = /^[a-z0-9][-_a-z0-9]{0,62}$/i
 
@@ -88,7 +88,7 @@ export function stateRefusalOf(server: RouterServer): Refusal {
 }
 
 export function unknownServer(catalog: Catalog, name: string): Refusal {
-  const hint = hintOf(nearestNames(name, shownServers(catalog), MOST_NAMES))
+  const hint = hintOf(nearestNames(name, shownServers(catalog), MAX_NAMES))
   return {
     refusal: `There is no server ${quote(name)}.${hint}`,
     outcome: 'rejected',
@@ -112,8 +112,8 @@ export function meantServer({ servers }: Catalog, name: string): RouterServer | 
 }
 
 function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWords): string {
-  const paths = tools.slice(0, MOST_NAMES).map(tool => tool.path)
-  const more = tools.length > MOST_NAMES ? `, and ${tools.length - MOST_NAMES} more` : ''
+  const paths = tools.slice(0, MAX_NAMES).map(tool => tool.path)
+  const more = tools.length > MAX_NAMES ? `, and ${tools.length - MAX_NAMES} more` : ''
   return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${words.wholeName}`
 }
 
@@ -142,7 +142,7 @@ function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refus
 function sentenceOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): string {
   const servers = shownServers(catalog)
   const pathOf = (name: string): string | undefined => catalog.toolByName.get(`${name}:${tool}`)?.path
-  const near = nearestNames(server, servers, MOST_NAMES)
+  const near = nearestNames(server, servers, MAX_NAMES)
   if (!near.some(pathOf)) near.push(...nearestNames(server, servers.filter(pathOf), 1))
   const hint = hintOf(near.map(name => pathOf(name) ?? name))
   return `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
@@ -154,8 +154,8 @@ function orFinding(hint: string, { finding }: ProfileWords): string {
 
 /** Three of `names`; if there are fewer, more from `others`. */
 function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
-  const found = nearestNames(name, names, MOST_NAMES)
-  if (found.length < MOST_NAMES) found.push(...nearestNames(name, others(), MOST_NAMES - found.length))
+  const found = nearestNames(name, names, MAX_NAMES)
+  if (found.length < MAX_NAMES) found.push(...nearestNames(name, others(), MAX_NAMES - found.length))
   return hintOf(found)
 }
 

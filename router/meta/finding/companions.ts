@@ -3,10 +3,10 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 
-const MOST_COMPANIONS = 2
+const MAX_COMPANIONS = 2
 /** How much of a text is read. */
-const MOST_CHARACTERS = 4_000
-const MOST_PARAMETERS = 100
+const MAX_CHARACTERS = 4_000
+const MAX_PARAMETERS = 100
 /** Only these are taken for names: a tool may also be called `search`. */
 const NAME = /[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+/g
 const SENTENCE_END = /[.!?;](?:\s|$)|\n/
@@ -30,23 +30,23 @@ function companionsOf(
   for (const text of texts)
     for (const [name] of text.matchAll(NAME)) {
       const known = name === tool ? undefined : toolByName.get(`${server}:${name}`)
-      if (known && paths.size < MOST_COMPANIONS) paths.add(known.path)
+      if (known && paths.size < MAX_COMPANIONS) paths.add(known.path)
     }
   return [...paths]
 }
 
 function sentencesOf(description: JsonValue | undefined): string[] {
   if (typeof description !== 'string') return []
-  const sentences = description.slice(0, MOST_CHARACTERS).split(SENTENCE_END)
+  const sentences = description.slice(0, MAX_CHARACTERS).split(SENTENCE_END)
   return sentences.filter(sentence => BEFORE.test(sentence) && !INSTEAD.test(sentence))
 }
 
 function parameterTexts(schema: JsonObject | undefined): string[] {
   const { properties, required } = schema ?? {}
   if (!isObject(properties) || !Array.isArray(required)) return []
-  return required.slice(0, MOST_PARAMETERS).flatMap(name => {
+  return required.slice(0, MAX_PARAMETERS).flatMap(name => {
     const parameter = typeof name === 'string' && Object.hasOwn(properties, name) ? properties[name] : {}
     const text = isObject(parameter) ? parameter.description : undefined
-    return typeof text === 'string' && !INSTEAD.test(text) ? [text.slice(0, MOST_CHARACTERS)] : []
+    return typeof text === 'string' && !INSTEAD.test(text) ? [text.slice(0, MAX_CHARACTERS)] : []
   })
 }

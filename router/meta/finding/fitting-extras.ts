@@ -6,14 +6,14 @@ import type { Found } from './search-catalog.ts'
 
 /** Hits whose relevances differ by less are equally relevant. */
 const TIE = 0.05
-const MOST_CHARACTERS = 2_000
+const MAX_CHARACTERS = 2_000
 
 /**
  * The first ones, `most` of them, without those that the query says nothing about: no word of theirs is in it, and another one of their server is as relevant. One that
  * is alone ahead of the others was found by its meaning.
  */
 export function fittingExtras(query: string, hits: readonly Found<Extra>[], most: number): Found<Extra>[] {
-  const words = wordsOf(query.slice(0, MOST_CHARACTERS)).filter(({ text }) => !isStopword(text))
+  const words = wordsOf(query.slice(0, MAX_CHARACTERS)).filter(({ text }) => !isStopword(text))
   const asked = new Set(words.map(({ term }) => term))
   // One by one, and what is quickly known first: words are read of no more hits than are needed.
   const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, asked))
@@ -40,6 +40,6 @@ function standsOut({ item, relevance }: Found<Extra>, hits: readonly Found<Extra
 
 function termsOf(...texts: (string | undefined)[]): Set<string> {
   return new Set(
-    texts.flatMap(text => wordsOf((text ?? '').slice(0, MOST_CHARACTERS)).map(({ term }) => term)),
+    texts.flatMap(text => wordsOf((text ?? '').slice(0, MAX_CHARACTERS)).map(({ term }) => term)),
   )
 }

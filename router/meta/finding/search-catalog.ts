@@ -35,11 +35,11 @@ export type SearchScope = {
 
 /** What an agent is told if `fitsNone`. */
 export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
-const MOST_EXTRAS = 3
+const MAX_EXTRAS = 3
 /** How many are looked at: whether one stands out from the others of its server. */
 const EXTRAS_COMPARED = 12
 /** Resources and prompts are secondary: only good matches are worth their tokens. */
-const LEAST_EXTRA_RELEVANCE = 0.4
+const MIN_EXTRA_RELEVANCE = 0.4
 
 export async function searchCatalog(
   work: Work,
@@ -65,7 +65,7 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
     tools,
     extras: interleave(
       found.map(({ extras }) => extras),
-      MOST_EXTRAS,
+      MAX_EXTRAS,
     ),
     total: Math.max(tools.filter(({ weak }) => !weak).length, ...found.map(({ total }) => total)),
   }
@@ -157,9 +157,9 @@ function findExtras(
   }
   const meaning = meaningOf(vector, catalog.vectors?.extras)
   const { hits } = catalog.extraIndex.search(query, { limit: EXTRAS_COMPARED, visible, meaning })
-  const good = hits.filter(hit => !hit.weak && hit.relevance >= LEAST_EXTRA_RELEVANCE)
+  const good = hits.filter(hit => !hit.weak && hit.relevance >= MIN_EXTRA_RELEVANCE)
   const found = good.map(hit => foundIn(catalog.extras, hit))
-  return fittingExtras(query, found, MOST_EXTRAS)
+  return fittingExtras(query, found, MAX_EXTRAS)
 }
 
 function foundIn<T>(items: readonly T[], { document, relevance, weak }: SearchHit): Found<T> {

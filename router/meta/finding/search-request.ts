@@ -4,18 +4,18 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { stateRefusal } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
 
-export const MOST_QUERIES = 10
+export const MAX_QUERIES = 10
 const HIGHEST_LIMIT = 50
 /** How many hits of a search can be paged through. */
-export const DEEPEST_RANK = 200
-export const ENDS_HERE = `These are the best ${DEEPEST_RANK}: narrow the query.`
+export const MAX_RANK = 200
+export const ENDS_HERE = `These are the best ${MAX_RANK}: narrow the query.`
 
 /** One text or an array of several, trimmed; undefined if there is none, or too many. */
 export function readQueries(query: JsonValue | undefined): string[] | undefined {
   const given = Array.isArray(query) ? query : [query]
   if (!given.every(one => typeof one === 'string')) return undefined
   const asked = given.map(one => one.trim()).filter(one => one !== '')
-  return asked.length > 0 && asked.length <= MOST_QUERIES ? asked : undefined
+  return asked.length > 0 && asked.length <= MAX_QUERIES ? asked : undefined
 }
 
 /** Missing, or white space only. */
@@ -24,7 +24,7 @@ export function isBlank(query: JsonValue | undefined): boolean {
 }
 
 export const QUERY_MISSING: Refusal = {
-  refusal: `query is missing: a text such as "github create issue", or up to ${MOST_QUERIES} of them in an array.`,
+  refusal: `query is missing: a text such as "github create issue", or up to ${MAX_QUERIES} of them in an array.`,
   outcome: 'rejected',
 }
 

@@ -7,7 +7,7 @@ import { shorten } from '../wording/shorten.ts'
 
 /** Keeps the whole text, including how to use the gateway, within 150 tokens. */
 const LIST_TOKENS = 90
-const LONGEST_CATEGORY = 40
+const MAX_CATEGORY_CHARACTERS = 40
 
 /** At most 150 tokens, however many servers there are. `usage` is part of a sentence. */
 export function instructionsOf(catalog: Catalog, usage: string): string {
@@ -21,7 +21,9 @@ export function instructionsOf(catalog: Catalog, usage: string): string {
 /** Names by category if all fit; otherwise categories with their number of servers; otherwise as many names as fit. */
 function listOf(servers: readonly RouterServer[]): string {
   const names = servers.map(server => server.name)
-  const groups = [...Map.groupBy(servers, server => shorten(server.category ?? OTHER, LONGEST_CATEGORY))]
+  const groups = [
+    ...Map.groupBy(servers, server => shorten(server.category ?? OTHER, MAX_CATEGORY_CHARACTERS)),
+  ]
   groups.sort(([a], [b]) => Number(a === OTHER) - Number(b === OTHER) || (a < b ? -1 : 1))
   const isGrouped = groups.some(([category]) => category !== OTHER)
   const lists = isGrouped

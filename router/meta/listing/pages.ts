@@ -1,9 +1,9 @@
 /** Pages of sorted lists. A cursor contains the last key returned, so it stays valid when the list changes. Pure. */
 import { createHash } from 'node:crypto'
 
-const LONGEST_CURSOR = 256
+const MAX_CURSOR_CHARACTERS = 256
 /** Cursors cost tokens: for longer keys they contain only the beginning and a hash that distinguishes keys with the same beginning. */
-const LONGEST_KEY = 32
+const MAX_KEY_CHARACTERS = 32
 const BEGINNING = 24
 const HASH_CHARACTERS = 8
 const HASH_SIGN = '\0'
@@ -63,7 +63,7 @@ export function rankAt(cursor: unknown, asked: string): number | undefined {
 }
 
 function positionIn(cursor: unknown, asked: string): string | undefined {
-  if (typeof cursor !== 'string' || cursor.length > LONGEST_CURSOR) return undefined
+  if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR_CHARACTERS) return undefined
   const text = Buffer.from(cursor, 'base64url').toString()
   return text.startsWith(signOf(asked)) ? text.slice(ASKED_CHARACTERS) : undefined
 }
@@ -73,7 +73,7 @@ function signOf(asked: string): string {
 }
 
 function cursorOf(key: string, asked: string): string {
-  const isShort = key.length <= LONGEST_KEY && !key.includes(HASH_SIGN)
+  const isShort = key.length <= MAX_KEY_CHARACTERS && !key.includes(HASH_SIGN)
   const [start = ''] = key.slice(0, BEGINNING).split(HASH_SIGN)
   const position = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SIGN}${hashOf(key)}`
   return Buffer.from(`${signOf(asked)}${position}`).toString('base64url')

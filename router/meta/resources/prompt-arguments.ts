@@ -5,7 +5,7 @@ import type { Refusal } from '../wording/answers.ts'
 import { quote } from '../wording/sentences.ts'
 import { shorten } from '../wording/shorten.ts'
 
-const LONGEST_LIST = 400
+const MAX_LIST_CHARACTERS = 400
 
 /** Undefined if no required argument is missing. */
 export function missingArguments(
@@ -16,8 +16,8 @@ export function missingArguments(
   const required = argumentsOf(prompt.definition).filter(argument => argument.required === true)
   const missing = required.map(({ name }) => String(name)).filter(name => !isGiven(args, name))
   if (missing.length === 0) return undefined
-  const names = shorten(missing.map(name => quote(name)).join(', '), LONGEST_LIST)
-  const all = shorten((argumentNames(prompt.definition) ?? []).join(', '), LONGEST_LIST)
+  const names = shorten(missing.map(name => quote(name)).join(', '), MAX_LIST_CHARACTERS)
+  const all = shorten((argumentNames(prompt.definition) ?? []).join(', '), MAX_LIST_CHARACTERS)
   const lack = missing.length === 1 ? `the argument ${names}` : `the arguments ${names}`
   return {
     refusal: `The prompt ${quote(prompt.path)} was not got: ${lack} must be given. Its arguments: ${all} (? may be left out).`,

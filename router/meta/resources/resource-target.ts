@@ -9,7 +9,7 @@ import type { Refusal } from '../wording/answers.ts'
 import { quote, stateSentence } from '../wording/sentences.ts'
 import { mayMatch } from './template-match.ts'
 
-const MOST_NAMES = 3
+const MAX_NAMES = 3
 
 /** `uri` is the upstream's own. It need not be in a list, since it may match a template. */
 export type ResourceTarget = { server: RouterServer; uri: string }
@@ -29,7 +29,7 @@ export function findResource(catalog: Catalog, text: string): ResourceTarget | R
   const only = name === undefined || others.length > 0 ? undefined : catalog.servers.get(name)
   if (only && mayRead(catalog, only, text)) return { server: only, uri: text }
   const nearest = name === undefined ? nearestUris(catalog, text) : own.map(({ shownUri }) => shownUri)
-  const hint = nearest.length > 0 ? ` The nearest: ${nearest.slice(0, MOST_NAMES).join(', ')}.` : ''
+  const hint = nearest.length > 0 ? ` The nearest: ${nearest.slice(0, MAX_NAMES).join(', ')}.` : ''
   return {
     refusal: `There is no resource ${quote(text)}.${hint} URIs begin with their server: "server|uri".`,
     outcome: 'rejected',
@@ -51,6 +51,6 @@ function nearestUris(catalog: Catalog, text: string): string[] {
   return nearestNames(
     text,
     shown.map(({ shownUri }) => shownUri),
-    MOST_NAMES,
+    MAX_NAMES,
   )
 }

@@ -6,7 +6,7 @@ import { endOfPart } from './end-of-part.ts'
 import { createHandleSigner, type Handle, parseHandle } from './handle.ts'
 import { notKept, type Part } from './part.ts'
 import { createRemoteReader } from './remote.ts'
-import { createTextStore, MOST_KEPT_BYTES } from './store.ts'
+import { createTextStore, MAX_KEPT_BYTES } from './store.ts'
 
 export type KeptResults = {
   /** Stores a text for a caller, or as much of it as the limit allows; the handle points at `from`. */
@@ -37,7 +37,7 @@ export function createKeptResults({ key, owner, clock, log, credentials }: KeptR
   const remote = createRemoteReader(log, credentials)
   return {
     keep(text, from, partBytes, identityId) {
-      const end = endOfPart(text, 0, MOST_KEPT_BYTES)
+      const end = endOfPart(text, 0, MAX_KEPT_BYTES)
       const kept = end < text.length ? Buffer.from(text.subarray(0, end)) : text
       const id = signer.issue(owner, identityId)
       store.put(id, { text: kept, partBytes })

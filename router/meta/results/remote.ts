@@ -10,7 +10,7 @@ import type { InternalCredentials } from '../../access/internal-credential.ts'
 import { originOf } from '../../http/owner.ts'
 import { type Handle, listedHandle } from './handle.ts'
 import { notKept, type Part, readNativePart } from './part.ts'
-import { MOST_KEPT_BYTES } from './store.ts'
+import { MAX_KEPT_BYTES } from './store.ts'
 
 export type RemoteReader = {
   /** Calls the owner of a handle that was verified before. Throws Faults as KeptResults does. */
@@ -21,7 +21,7 @@ export type RemoteReader = {
 const CONNECT_TIMEOUT_MS = 1_000
 const ANSWER_TIMEOUT_MS = 10_000
 /** JSON writes a byte as at most six characters. */
-const MOST_ANSWER_BYTES = 6 * MOST_KEPT_BYTES + 64 * 1024
+const MAX_ANSWER_BYTES = 6 * MAX_KEPT_BYTES + 64 * 1024
 const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
@@ -46,7 +46,7 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
         const answer = await agent.request({ ...request, origin, headers, signal })
         const text = await readBounded(
           answer.body,
-          MOST_ANSWER_BYTES,
+          MAX_ANSWER_BYTES,
           () => new Fault('invalid_data', 'the part is too large'),
         )
         const message: unknown = JSON.parse(text.toString('utf8'))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
-import { createTextStore, MOST_KEPT_BYTES, MOST_KEPT_TEXTS } from './store.ts'
+import { createTextStore, MAX_KEPT_BYTES, MAX_KEPT_TEXTS } from './store.ts'
 
 const MINUTE = 60_000
 const kept = (bytes: number) => ({ text: Buffer.alloc(bytes), partBytes: 1 })
@@ -23,7 +23,7 @@ test('a text is kept for ten minutes after its last read, and then its memory is
 
 test('memory is bounded: the least recently used goes first', () => {
   const store = createTextStore(createManualClock())
-  const third = Math.floor(MOST_KEPT_BYTES / 3)
+  const third = Math.floor(MAX_KEPT_BYTES / 3)
   for (const id of ['a', 'b', 'c']) store.put(id, kept(third))
   store.get('a')
   store.put('d', kept(third))
@@ -31,15 +31,15 @@ test('memory is bounded: the least recently used goes first', () => {
     ['a', 'b', 'c', 'd'].map(id => store.get(id) !== undefined),
     [true, false, true, true],
   )
-  assert.ok(store.bytes() <= MOST_KEPT_BYTES)
-  store.put('whole', kept(MOST_KEPT_BYTES))
-  assert.deepEqual([store.get('d'), store.bytes()], [undefined, MOST_KEPT_BYTES])
+  assert.ok(store.bytes() <= MAX_KEPT_BYTES)
+  store.put('whole', kept(MAX_KEPT_BYTES))
+  assert.deepEqual([store.get('d'), store.bytes()], [undefined, MAX_KEPT_BYTES])
 })
 
 test('the number of texts is bounded too', () => {
   const store = createTextStore(createManualClock())
-  for (let at = 0; at <= MOST_KEPT_TEXTS; at++) store.put(`${at}`, kept(1))
-  assert.deepEqual([store.get('0'), store.bytes()], [undefined, MOST_KEPT_TEXTS])
+  for (let at = 0; at <= MAX_KEPT_TEXTS; at++) store.put(`${at}`, kept(1))
+  assert.deepEqual([store.get('0'), store.bytes()], [undefined, MAX_KEPT_TEXTS])
   store.clear()
   assert.equal(store.bytes(), 0)
 })

@@ -4,8 +4,8 @@ import type { Clock, Timer } from '../../../core/async.ts'
 /** How long a text is kept after it was last read. */
 export const KEPT_MINUTES = 10
 const KEPT_MS = KEPT_MINUTES * 60_000
-export const MOST_KEPT_BYTES = 32 * 1024 * 1024
-export const MOST_KEPT_TEXTS = 1_000
+export const MAX_KEPT_BYTES = 32 * 1024 * 1024
+export const MAX_KEPT_TEXTS = 1_000
 
 /** `partBytes`: the size of the parts it is read in. */
 export type KeptText = { text: Buffer; partBytes: number }
@@ -51,7 +51,7 @@ export function createTextStore(clock: Clock): TextStore {
       touch(id, kept)
       bytes += kept.text.length
       for (const [oldest, entry] of entries) {
-        if (bytes <= MOST_KEPT_BYTES && entries.size <= MOST_KEPT_TEXTS) return
+        if (bytes <= MAX_KEPT_BYTES && entries.size <= MAX_KEPT_TEXTS) return
         drop(oldest, entry)
       }
     },

@@ -58,7 +58,7 @@ const SCALARS = [
   'maxItems',
   'uniqueItems',
 ]
-const LONGEST_SCALAR = 80
+const MAX_SCALAR_CHARACTERS = 80
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
 /** Keywords that contain further schemas. */
@@ -67,10 +67,10 @@ const NESTING = ['properties', '$ref', ...LISTS, ...SINGLES] as const
 const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 'required']
 /** Tokens of the frame around the properties if only some of them fit. */
 const FRAME_TOKENS = 30
-const LONGEST_NAME = 200
+const MAX_NAME_CHARACTERS = 200
 /** Values of an enum that are compared with the query, and how many of those near it are shown. */
-const MOST_COMPARED = 1_000
-const MOST_NEAR = 5
+const MAX_COMPARED = 1_000
+const MAX_NEAR = 5
 
 /**
  * Returns the same object if it fits; `tokens` are those of its JSON text if known. Values of enums that hold one of the terms in `asked`
@@ -202,8 +202,8 @@ function enumOf(drawing: Drawing, values: readonly JsonValue[]): JsonObject {
 function cutEnum({ detail, short, asked }: Drawing, values: readonly JsonValue[]): JsonObject {
   if (isShortEnum(values, detail.enumCharacters)) return { enum: [...values] }
   const first = values.slice(0, detail.enumValues).filter(value => isShort(value, short))
-  const later = values.slice(detail.enumValues, MOST_COMPARED).filter(value => isNear(value, asked))
-  const kept = [...first, ...later.slice(0, MOST_NEAR)]
+  const later = values.slice(detail.enumValues, MAX_COMPARED).filter(value => isNear(value, asked))
+  const kept = [...first, ...later.slice(0, MAX_NEAR)]
   if (kept.length === values.length) return { enum: kept }
   return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${first.length}` }
 }
@@ -218,7 +218,7 @@ function isShortEnum(values: readonly JsonValue[], most: number): boolean {
 
 /** Whether a value of an enum holds a word that was asked for: `mapbox/cycling` for "directions cycling". */
 function isNear(value: JsonValue, asked: ReadonlySet<string>): boolean {
-  if (asked.size === 0 || typeof value !== 'string' || value.length > LONGEST_SCALAR) return false
+  if (asked.size === 0 || typeof value !== 'string' || value.length > MAX_SCALAR_CHARACTERS) return false
   return wordsOf(value).some(({ term }) => asked.has(term))
 }
 
@@ -231,7 +231,7 @@ function namesOnly(schema: JsonObject, mostTokens: number, cost: (part: JsonValu
   let left = mostTokens - FRAME_TOKENS
   for (const name of names) {
     if (left <= 0) break
-    if (name.length > LONGEST_NAME) continue
+    if (name.length > MAX_NAME_CHARACTERS) continue
     const part = typeOnly(schema, properties[name])
     const tokens = cost({ [name]: part }) + (required.has(name) ? cost(name) : 0)
     left -= tokens
@@ -255,7 +255,7 @@ function typeOnly(root: JsonObject, value: JsonValue | undefined): JsonObject {
   const { type, enum: values } = referred(root, value)
   return {
     ...(type !== undefined && isShort(type, new WeakMap()) && { type }),
-    ...(Array.isArray(values) && isShortEnum(values, LONGEST_SCALAR) && { enum: [...values] }),
+    ...(Array.isArray(values) && isShortEnum(values, MAX_SCALAR_CHARACTERS) && { enum: [...values] }),
   }
 }
 
@@ -268,8 +268,8 @@ function referred(root: JsonObject, schema: JsonObject): JsonObject {
 }
 
 function isShort(value: JsonValue, short: Drawing['short']): boolean {
-  if (typeof value !== 'object' || value === null) return String(value).length <= LONGEST_SCALAR
-  const known = short.get(value) ?? JSON.stringify(value).length <= LONGEST_SCALAR
+  if (typeof value !== 'object' || value === null) return String(value).length <= MAX_SCALAR_CHARACTERS
+  const known = short.get(value) ?? JSON.stringify(value).length <= MAX_SCALAR_CHARACTERS
   short.set(value, known)
   return known
 }

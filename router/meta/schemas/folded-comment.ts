@@ -4,8 +4,8 @@ import { shorten } from '../wording/shorten.ts'
 import { requiredOf, sortedNames } from './property-names.ts'
 
 /** Alternatives that a folded choice is described by. */
-const MOST_ALTERNATIVES = 6
-const LONGEST_HINT = 40
+const MAX_ALTERNATIVES = 6
+const MAX_HINT_CHARACTERS = 40
 
 /**
  * Says what is folded, so that readers know what to ask for: `folded: latitude, longitude` or `folded: {latitude, longitude} or string`.
@@ -13,7 +13,7 @@ const LONGEST_HINT = 40
  */
 export function foldedComment(schema: JsonObject, hints: number): string {
   const choice = schema.anyOf ?? schema.oneOf
-  const options = hints > 0 && Array.isArray(choice) ? choice.slice(0, MOST_ALTERNATIVES) : []
+  const options = hints > 0 && Array.isArray(choice) ? choice.slice(0, MAX_ALTERNATIVES) : []
   const parts = options.map(part => choiceHint(part, hints))
   const hint =
     parts.length > 0 && parts.every(part => part !== '') ? parts.join(' or ') : partsHint(schema, hints)
@@ -24,7 +24,7 @@ function choiceHint(part: JsonValue, hints: number): string {
   if (!isObject(part)) return ''
   const names = namesHint(part, hints)
   if (names !== '') return `{${names}}`
-  return typeof part.type === 'string' ? shorten(part.type, LONGEST_HINT) : ''
+  return typeof part.type === 'string' ? shorten(part.type, MAX_HINT_CHARACTERS) : ''
 }
 
 /** The names of an object's properties, or of those of an array's items. */
@@ -37,6 +37,8 @@ function partsHint(schema: JsonObject, hints: number): string {
 
 function namesHint(schema: JsonObject, hints: number): string {
   if (!isObject(schema.properties) || hints === 0) return ''
-  const names = sortedNames(schema.properties, requiredOf(schema)).filter(name => name.length <= LONGEST_HINT)
+  const names = sortedNames(schema.properties, requiredOf(schema)).filter(
+    name => name.length <= MAX_HINT_CHARACTERS,
+  )
   return `${names.slice(0, hints).join(', ')}${names.length > hints ? ', …' : ''}`
 }

@@ -11,9 +11,9 @@ import { quote } from '../wording/sentences.ts'
 import { shorten } from '../wording/shorten.ts'
 import { parsePartQuery, schemaPart } from './pointer.ts'
 
-const LONGEST_DESCRIPTION = 100
-const LONGEST_LIST = 400
-const MOST_NAMES = 12
+const MAX_DESCRIPTION_CHARACTERS = 100
+const MAX_LIST_CHARACTERS = 400
+const MAX_NAMES = 12
 
 /** Undefined if the query does not ask for a part of a known tool. */
 export function findPart(
@@ -38,7 +38,7 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
     return { refusal: `${sentence} It has: ${namesOf(inputSchema, pointer)}`, outcome: 'rejected' }
   }
   const whole = { length: JSON.stringify(inputSchema).length, tokens: tool.schemaTokens }
-  const short = shorten(description, LONGEST_DESCRIPTION)
+  const short = shorten(description, MAX_DESCRIPTION_CHARACTERS)
   return {
     ...tool,
     definition: { ...tool.definition, description: short, inputSchema: part },
@@ -51,7 +51,7 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
 function namesOf({ properties }: JsonObject, pointer: string): string {
   const names = isObject(properties) ? Object.keys(properties) : []
   if (names.length === 0) return 'no properties.'
-  const near = nearestNames(pointer.slice(pointer.lastIndexOf('/') + 1), names, MOST_NAMES)
+  const near = nearestNames(pointer.slice(pointer.lastIndexOf('/') + 1), names, MAX_NAMES)
   const others = names.length - near.length
-  return `${shorten(near.join(', '), LONGEST_LIST)}${others > 0 ? ` and ${others} more` : ''}.`
+  return `${shorten(near.join(', '), MAX_LIST_CHARACTERS)}${others > 0 ? ` and ${others} more` : ''}.`
 }

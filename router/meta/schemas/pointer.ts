@@ -1,9 +1,9 @@
 /** Extracts one part of a JSON Schema by a JSON pointer, such as `/properties/filter`, with the definitions it needs. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
-const MOST_STEPS = 64
-const LONGEST_POINTER = 4_096
-const MOST_REFERENCES = 8
+const MAX_STEPS = 64
+const MAX_POINTER_CHARACTERS = 4_096
+const MAX_REFERENCES = 8
 const POSITION = /^\d{1,6}$/
 /** Keywords for definitions: the current one, and that of draft-07. */
 const DEFINITIONS = ['$defs', 'definitions'] as const
@@ -42,7 +42,7 @@ export function resolveReference(root: JsonObject, reference: JsonValue | undefi
     const steps: string[] | undefined = target.$ref.startsWith('#')
       ? stepsOf(target.$ref.slice(1))
       : undefined
-    if (!steps || hops === MOST_REFERENCES) return undefined
+    if (!steps || hops === MAX_REFERENCES) return undefined
     target = steps.reduce<JsonValue | undefined>(childOf, root)
   }
   return isObject(target) ? target : undefined
@@ -64,9 +64,9 @@ function childOf(value: JsonValue | undefined, step: string): JsonValue | undefi
 
 /** Steps of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is decoded. */
 function stepsOf(pointer: string): string[] | undefined {
-  if (pointer.length > LONGEST_POINTER) return undefined
+  if (pointer.length > MAX_POINTER_CHARACTERS) return undefined
   const steps = pointer.replace(/^\//, '').split('/')
-  if (steps.length > MOST_STEPS) return undefined
+  if (steps.length > MAX_STEPS) return undefined
   return steps.filter((step, at) => step !== '' || at > 0).map(step => unescaped(decoded(step)))
 }
 

@@ -2,12 +2,12 @@
 import { isObject, type JsonObject } from '../../../core/json.ts'
 
 /** Names beyond this number are not looked up among the required ones. */
-const MOST_REQUIRED = 200
+const MAX_REQUIRED = 200
 
 /** The required names that the schema has properties for. */
 export function requiredOf({ required, properties }: JsonObject): ReadonlySet<string> {
   const known = isObject(properties) ? properties : {}
-  const names = Array.isArray(required) ? required.slice(0, MOST_REQUIRED) : []
+  const names = Array.isArray(required) ? required.slice(0, MAX_REQUIRED) : []
   return new Set(
     names.filter((name): name is string => typeof name === 'string' && Object.hasOwn(known, name)),
   )

@@ -6,7 +6,7 @@ import { argumentNames } from '../resources/prompt-arguments.ts'
 import { lineCost } from './lines.ts'
 import { shorten } from './shorten.ts'
 
-const LONGEST_DESCRIPTION = 140
+const MAX_DESCRIPTION_CHARACTERS = 140
 
 export type ExtraLines = { resources?: JsonObject[]; prompts?: JsonObject[]; tokens: number }
 
@@ -50,5 +50,5 @@ function extraLine(extra: Extra): JsonObject {
 }
 
 function shortened(description: JsonValue | undefined): string | undefined {
-  return typeof description === 'string' ? shorten(description, LONGEST_DESCRIPTION) : undefined
+  return typeof description === 'string' ? shorten(description, MAX_DESCRIPTION_CHARACTERS) : undefined
 }

@@ -6,12 +6,12 @@ import { type ProfileWords, sentenceOf, spelled } from './profile-words.ts'
 import { shorten } from './shorten.ts'
 import { userSentence } from './user-sentences.ts'
 
-const LONGEST_ECHO = 120
-const LONGEST_UPSTREAM_MESSAGE = 1_000
+const MAX_ECHO_CHARACTERS = 120
+const MAX_UPSTREAM_MESSAGE_CHARACTERS = 1_000
 
 /** Quotes a name from a request so that it is safe to repeat. */
 export function quote(name: string): string {
-  return `"${shorten(name, LONGEST_ECHO)}"`
+  return `"${shorten(name, MAX_ECHO_CHARACTERS)}"`
 }
 
 /** Why a server cannot be used in its state. Never the state's own message, which may contain addresses. */
@@ -141,7 +141,7 @@ export function refusalSentence(
   asked: string,
   { code, message }: JsonRpcError,
 ): string {
-  return `Server ${quote(server.name)} refused ${quote(asked)} (${code}): ${shorten(message, LONGEST_UPSTREAM_MESSAGE)}`
+  return `Server ${quote(server.name)} refused ${quote(asked)} (${code}): ${shorten(message, MAX_UPSTREAM_MESSAGE_CHARACTERS)}`
 }
 
 function reasonOf(fault: Fault): string {

@@ -222,7 +222,7 @@ async function keptIn({ kubectl }: Portolan): Promise<string[]> {
 /** A person in a pod opens the link, and logs in at both places; resolves with status and text of the last page. */
 async function open(agent: Agent, link: string, who: string, account: string): Promise<string> {
   return agent.script(`
-    const MOST_PAGES = 12
+    const MAX_PAGES = 12
     ${logIn.toString()}
     ${logInTwice.toString()}
     process.stdout.write(await logInTwice(logIn, ${JSON.stringify(link)}, ${JSON.stringify([who, account])}))

@@ -43,7 +43,7 @@ const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
 const MAX_LIFE_BYTES = 1 << 20
 
 /** A call is sent once more, on a new session, if its session is lost. */
-const MOST_TRIES = 2
+const MAX_TRIES = 2
 
 /** How sessions are opened, and how calls are assigned to them. */
 export type Opening = { open: OpenSession } & Omit<SessionKeys, 'perClient'>
@@ -87,7 +87,7 @@ export class SessionUpstream implements Upstream {
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    return this.#ask(call, signal, MOST_TRIES)
+    return this.#ask(call, signal, MAX_TRIES)
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {

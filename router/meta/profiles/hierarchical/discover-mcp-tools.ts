@@ -5,10 +5,10 @@ import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
-  DEEPEST_RANK,
   LIMIT_WRONG,
   limitSchema,
-  MOST_QUERIES,
+  MAX_QUERIES,
+  MAX_RANK,
   QUERY_MISSING,
   readLimit,
   readQueries,
@@ -46,7 +46,7 @@ export const discoverMcpTools: MetaTool = {
 
 async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const given = readQueries(args.query) ?? []
-  const queries = expandSelections(work, given, MOST_QUERIES)
+  const queries = expandSelections(work, given, MAX_QUERIES)
   if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -59,7 +59,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   if (refused) return refuse(work, refused)
   const part = queries.length === 1 ? findPart(work, queries[0] as string) : undefined
   if (part && 'refusal' in part) return refuse(work, part)
-  const end = Math.min(from + limit, DEEPEST_RANK)
+  const end = Math.min(from + limit, MAX_RANK)
   // One hit more shows whether there is another page.
   const found = part ? onlyPart(part) : await searchCatalog(work, queries, end + 1)
   const searchMs = performance.now() - startedMs
@@ -72,7 +72,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
     extras: from === 0 ? found.extras : [],
     from,
     hasMore: found.tools.length > from + tools.length,
-    cursorAfter: shown => (from + shown < DEEPEST_RANK ? rankCursor(from + shown, asked) : undefined),
+    cursorAfter: shown => (from + shown < MAX_RANK ? rankCursor(from + shown, asked) : undefined),
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? given : (given[0] as string),

@@ -10,19 +10,19 @@ import { type TrimmedSchema, trimSchema } from '../../schemas/trim.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { rounded, WHOLE_BUDGETS } from '../../wording/lines.ts'
 import { shorten, shortenToTokens } from '../../wording/shorten.ts'
-import { LEAST_SHARE_OF_BEST, schemaShares } from './schema-shares.ts'
+import { MIN_SHARE_OF_BEST, schemaShares } from './schema-shares.ts'
 import { SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
 /** Share of the budget for lines; the rest is for schemas. */
 const LINES_SHARE = 0.75
 /** A schema folded to fewer tokens shows nothing useful. */
-const LEAST_FOLDED_TOKENS = 40
+const MIN_FOLDED_TOKENS = 40
 /** Share of the budget to plan with: estimates may be slightly too low, and `more` needs room. */
 const SAFE_SHARE = 0.94
 const MORE_TOKENS = 60
 /** Share of the budget for the repeated query: as many characters at most, and as many tokens. */
 const ECHOED_SHARE = 0.25
-const LONGEST_ECHO = 500
+const MAX_ECHO_CHARACTERS = 500
 /** Characters that quotes and commas of a list cost. */
 const QUOTED_CHARACTERS = 4
 
@@ -69,7 +69,7 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
   const needs = Math.max([discovery.query].flat().length, tools.filter(({ whole }) => whole).length)
   let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame))
   const exact = tools.some(({ whole }) => whole)
-  const forSchemas = exact ? LEAST_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
+  const forSchemas = exact ? MIN_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
   const lines = toolLines(catalog, tools, room - forSchemas, needs)
   room -= lines.reduce((sum, { tokens }) => sum + tokens, 0)
   const extras = extraLines(discovery.extras, room - budget * (1 - LINES_SHARE))
@@ -115,9 +115,9 @@ function addSchemas(
     const { schema: whole, tokens: wholeTokens } = trimmed[rank] as TrimmedSchema
     const share = shares[rank] ?? 0
     const most = share > 0 ? share + spare : 0
-    if (most < Math.min(wholeTokens, LEAST_FOLDED_TOKENS)) {
+    if (most < Math.min(wholeTokens, MIN_FOLDED_TOKENS)) {
       if (share > 0) spare = most
-      schemas.omitted ||= !found.weak && found.relevance >= LEAST_SHARE_OF_BEST * best
+      schemas.omitted ||= !found.weak && found.relevance >= MIN_SHARE_OF_BEST * best
       continue
     }
     const { schema, folded, tokens } = foldSchema(whole, most, wholeTokens, asked)
@@ -147,13 +147,13 @@ function moreOf(rest: string | undefined, { folded, omitted }: Schemas): string 
 
 /** The terms that values of an enum are compared with. */
 function termsOf(query: string | string[]): ReadonlySet<string> {
-  const words = [query].flat().flatMap(one => wordsOf(one.slice(0, LONGEST_ECHO)))
+  const words = [query].flat().flatMap(one => wordsOf(one.slice(0, MAX_ECHO_CHARACTERS)))
   return new Set(words.filter(({ text }) => !isStopword(text)).map(({ term }) => term))
 }
 
 /** The query as the answer repeats it; several queries share the budget. */
 function echo(query: string | string[], budget: number): string | string[] {
-  const most = Math.min(LONGEST_ECHO, Math.floor(budget * ECHOED_SHARE))
+  const most = Math.min(MAX_ECHO_CHARACTERS, Math.floor(budget * ECHOED_SHARE))
   if (typeof query === 'string') return shortenToTokens(shorten(query, most), most)
   const each = Math.max(1, Math.floor(most / query.length) - QUOTED_CHARACTERS)
   return query.map(one => shortenToTokens(shorten(one, each), each))

@@ -13,7 +13,7 @@ import { answerBudget, lineCost } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 import { allEntries, foundEntries, type ResourceEntry } from './resource-entries.ts'
 
-const LONGEST_DESCRIPTION = 200
+const MAX_DESCRIPTION_CHARACTERS = 200
 /** Tokens of the JSON around the lines, including the cursor. */
 const FRAME_TOKENS = 70
 
@@ -119,7 +119,7 @@ function lineOf({ kind, route }: ResourceEntry): JsonObject {
     [kind === 'resource' ? 'uri' : 'uriTemplate']: route.shownUri,
     name: typeof name === 'string' ? name : route.uri,
     title,
-    description: typeof description === 'string' ? shorten(description, LONGEST_DESCRIPTION) : '',
+    description: typeof description === 'string' ? shorten(description, MAX_DESCRIPTION_CHARACTERS) : '',
     mimeType: typeof mimeType === 'string' ? mimeType : '',
     size,
     annotations,

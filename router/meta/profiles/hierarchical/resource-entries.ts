@@ -7,9 +7,9 @@ import type { Work } from '../../meta-tool.ts'
 /** A resource or template; `key` increases with the position in the list. */
 export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
 
-const MOST_FOUND = 200
+const MAX_FOUND = 200
 /** A query narrows the list: hits this much less relevant than the best were not meant. */
-const LEAST_SHARE_OF_BEST = 0.5
+const MIN_SHARE_OF_BEST = 0.5
 const RANK_DIGITS = 4
 
 /** All visible entries, of one server if given; resources before templates. */
@@ -33,9 +33,9 @@ export async function foundEntries(
     const entry = entryOf(catalog, extra, 0)
     return entry !== undefined && isWanted(catalog, entry.route, server)
   }
-  const { hits } = extraIndex.search(query, { limit: Math.min(MOST_FOUND, extras.length), visible, meaning })
+  const { hits } = extraIndex.search(query, { limit: Math.min(MAX_FOUND, extras.length), visible, meaning })
   const best = hits[0]?.relevance ?? 0
-  const good = hits.filter(({ weak, relevance }) => !weak && relevance >= LEAST_SHARE_OF_BEST * best)
+  const good = hits.filter(({ weak, relevance }) => !weak && relevance >= MIN_SHARE_OF_BEST * best)
   return (good.length > 0 ? good : hits).flatMap(
     ({ document }, rank) => entryOf(catalog, document, rank) ?? [],
   )

@@ -5,10 +5,10 @@ export type SchemaNeed = { relevance: number; weak: boolean; tokens: number }
 /** The first hits, which are called most. */
 const FIRST = 3
 /** Hits this much less relevant than the best one are seldom called: they come without a schema. */
-export const LEAST_SHARE_OF_BEST = 0.6
+export const MIN_SHARE_OF_BEST = 0.6
 /** Hits that are nearly as relevant as the best one have their schema too, up to a number of schemas. */
 const NEAR_TIE = 0.95
-const MOST_SCHEMAS = 5
+const MAX_SCHEMAS = 5
 /** How much more than an equally relevant hit the best one may take if not all fit. */
 const BEST_WEIGHT = 2
 /** Of second hits that are nine tenths as relevant as the best one, some 60 % are meant; of eight tenths 35 %, of seven tenths 15 %. */
@@ -29,7 +29,7 @@ export function schemaShares(
   needs: number,
   overhead: number,
 ): number[] {
-  const least = LEAST_SHARE_OF_BEST * (hits[0]?.relevance ?? 0)
+  const least = MIN_SHARE_OF_BEST * (hits[0]?.relevance ?? 0)
   const tie = NEAR_TIE * (hits[0]?.relevance ?? 0)
   const ranks = [...hits.keys()].filter(rank => !hits[rank]?.weak)
   const first = ranks.filter(
@@ -40,7 +40,7 @@ export function schemaShares(
   let count = first.length
   for (const rank of ranks) {
     const { relevance, tokens } = hits[rank] as SchemaNeed
-    const fits = tokens + overhead <= left && count < MOST_SCHEMAS
+    const fits = tokens + overhead <= left && count < MAX_SCHEMAS
     if (isFirst(rank, needs) || relevance < tie || !fits) continue
     shares[rank] = tokens
     left -= tokens + overhead

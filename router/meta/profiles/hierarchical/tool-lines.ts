@@ -20,12 +20,12 @@ const CLOSE_CHARACTERS = 130
 const SKIMMED_CHARACTERS = 60
 /** Share of the room that the description of a tool asked for by path may take from its schema. */
 const WHOLE_DESCRIPTION_SHARE = 0.4
-const MOST_META_TOKENS = 30
+const MAX_META_TOKENS = 30
 /** A cut text may cost slightly more than its share of the whole. */
 const CUT_SHARE = 0.9
 /** Length of a long description that is looked at. */
-const LONGEST_SKIMMED = 16_384
-const LEAST_DESCRIPTION_CHARACTERS = 40
+const MAX_SKIMMED_CHARACTERS = 16_384
+const MIN_DESCRIPTION_CHARACTERS = 40
 
 /**
  * As many as `room` allows, best first, but at least one, which is short if it has to be. Hits after the first ones (of `needs` queries) have short lines: their path
@@ -80,7 +80,7 @@ function describe({ item, whole }: Found<ToolRoute>, first: boolean, room: numbe
   if (descriptionCost(description, item) <= left) return description
   const dense = oneLine(description)
   const share = (left * CUT_SHARE) / descriptionCost(dense, item)
-  return shorten(dense, Math.max(LEAST_DESCRIPTION_CHARACTERS, Math.floor(dense.length * share)))
+  return shorten(dense, Math.max(MIN_DESCRIPTION_CHARACTERS, Math.floor(dense.length * share)))
 }
 
 function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRoute): number {
@@ -92,7 +92,7 @@ function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRou
 /** The tool's own _meta if it is small; otherwise only the page that shows its results. */
 function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(meta)) return undefined
-  if (lineCost(meta) <= MOST_META_TOKENS) return meta
+  if (lineCost(meta) <= MAX_META_TOKENS) return meta
   const kept = Object.entries(meta).filter(([key]) => key === 'ui/resourceUri')
   const { ui } = meta
   if (isObject(ui)) kept.push(['ui', { resourceUri: ui.resourceUri }])
@@ -101,5 +101,5 @@ function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
 
 /** Without line breaks and indentation, which cost tokens and say little. */
 function oneLine(text: string): string {
-  return text.slice(0, LONGEST_SKIMMED).replaceAll(/\s+/g, ' ').trim()
+  return text.slice(0, MAX_SKIMMED_CHARACTERS).replaceAll(/\s+/g, ' ').trim()
 }

@@ -17,11 +17,11 @@ import { definitionTokens } from '../profile.ts'
 import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
 
-const MOST_TOOLS = 50
+const MAX_TOOLS = 50
 /** Suggestions take time: only this many unknown names get them. */
-const MOST_EXPLAINED = 3
+const MAX_EXPLAINED = 3
 /** Limit for repeating a name that was not loaded. */
-const LONGEST_NAME = 100
+const MAX_NAME_CHARACTERS = 100
 /** Share of the budget for tools that were not loaded, and for the names of loaded and of evicted tools. */
 const NOT_LOADED_SHARE = 0.3
 const NAMES_SHARE = 0.15
@@ -54,7 +54,7 @@ function call(work: Work, args: JsonObject): McpResponse {
   const names = readNames(args.tools)
   if (!names)
     return refuse(work, {
-      refusal: `tools is missing: an array of 1 to ${MOST_TOOLS} names as discover gives them, such as ["server:tool"].`,
+      refusal: `tools is missing: an array of 1 to ${MAX_TOOLS} names as discover gives them, such as ["server:tool"].`,
       outcome: 'rejected',
     })
   const { wanted, parts, failed } = findTools(work, names)
@@ -83,7 +83,7 @@ function readNames(tools: JsonValue | undefined): string[] | undefined {
   const given = typeof tools === 'string' ? tools.split(',') : tools
   if (!Array.isArray(given) || !given.every(name => typeof name === 'string')) return undefined
   const names = given.map(name => name.trim()).filter(name => name !== '')
-  return names.length > 0 && names.length <= MOST_TOOLS ? names : undefined
+  return names.length > 0 && names.length <= MAX_TOOLS ? names : undefined
 }
 
 type Failed = { tool: string; refusal: Refusal }
@@ -99,7 +99,7 @@ function findTools(work: Work, names: readonly string[]): FoundTools {
   const found: FoundTools = { wanted: [], parts: [], failed: [] }
   for (const name of names) {
     const part = findPart(work, name)
-    const tool = part ?? findTool(work, name, found.failed.length < MOST_EXPLAINED)
+    const tool = part ?? findTool(work, name, found.failed.length < MAX_EXPLAINED)
     if ('refusal' in tool) found.failed.push({ tool: name, refusal: tool })
     else if (!part) found.wanted.push(tool)
     else found.parts.push({ ...tool, listedName: name, tokens: tool.descriptionTokens + tool.schemaTokens })
@@ -144,7 +144,7 @@ function compose(
   const hasSession = work.request.caller.client !== undefined
   const budget = answerBudget(work.catalog)
   const lines = [...failed, ...refused.map(tool => overBudget(work, tool))].map(({ tool, refusal }) => ({
-    tool: shorten(tool, LONGEST_NAME),
+    tool: shorten(tool, MAX_NAME_CHARACTERS),
     reason: refusal.refusal,
   }))
   const shown = fitLines(lines, budget * NOT_LOADED_SHARE).lines

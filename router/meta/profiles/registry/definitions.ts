@@ -11,7 +11,7 @@ import { shorten } from '../../wording/shorten.ts'
 /** Limit for the description beside a schema that does not fit whole. */
 const CUT_DESCRIPTION = 400
 /** A definition folded to fewer tokens shows nothing useful. */
-const LEAST_TOKENS = 60
+const MIN_TOKENS = 60
 /** Tokens of the sentences about what does not fit. */
 const MORE_TOKENS = 70
 
@@ -42,7 +42,7 @@ export function composeDefinitions(
     const most = tools.length === 1 ? left + budget * (WHOLE_BUDGETS - 1) : left
     const whole = wholeDefinition(tool)
     const fits = whole.tokens <= most
-    if (!fits && (definitions.length > 0 || left < LEAST_TOKENS)) break
+    if (!fits && (definitions.length > 0 || left < MIN_TOKENS)) break
     const shown = fits ? whole : foldedDefinition(tool, left)
     if (!fits) hint = foldedHint(tool, areListed)
     definitions.push(shown.definition)

@@ -14,11 +14,11 @@ import {
 } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
-  DEEPEST_RANK,
   isBlank,
   LIMIT_WRONG,
   limitSchema,
-  MOST_QUERIES,
+  MAX_QUERIES,
+  MAX_RANK,
   QUERY_MISSING,
   readLimit,
   readQueries,
@@ -34,7 +34,7 @@ import { shorten } from '../../wording/shorten.ts'
 import { categoriesOf, categoryOf, inCategory } from './categories.ts'
 
 const DEFAULT_LIMIT = 5
-const LONGEST_DESCRIPTION = 100
+const MAX_DESCRIPTION_CHARACTERS = 100
 /** Share of the budget for categories. */
 const CATEGORIES_SHARE = 0.5
 const SHOWN_SERVERS = 8
@@ -64,7 +64,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   // Without a query: the categories, or the tools of one.
   const given = isBlank(query) ? [] : readQueries(query)
   if (!given) return refuse(work, QUERY_MISSING)
-  const queries = expandSelections(work, given, MOST_QUERIES)
+  const queries = expandSelections(work, given, MAX_QUERIES)
   const usual = given.some(isSelection) ? Math.max(DEFAULT_LIMIT, queries.length) : DEFAULT_LIMIT
   const limit = readLimit(args.limit, usual)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -76,7 +76,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const from = args.cursor ? rankAt(args.cursor, asked) : 0
   if (from === undefined) return refuse(work, CURSOR_WRONG)
   const wanted = category ? inCategory(catalog, String(category)) : undefined
-  const end = Math.min(from + limit, DEEPEST_RANK)
+  const end = Math.min(from + limit, MAX_RANK)
   const startedMs = performance.now()
   // One hit more shows whether there is another page.
   const found =
@@ -125,7 +125,7 @@ function compose(
   const { resources, prompts } = extraLines(extras, budget - categories.tokens - found.tokens)
   const shown = from + found.lines.length
   const continues = hasMore || found.lines.length < tools.length
-  const nextCursor = continues && shown < DEEPEST_RANK ? rankCursor(shown, asked) : undefined
+  const nextCursor = continues && shown < MAX_RANK ? rankCursor(shown, asked) : undefined
   const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
   const more = isPoor && isSearch ? NOTHING_FITS : rest
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
@@ -141,7 +141,7 @@ function toolLine(catalog: Catalog, { item, relevance, weak }: Found<ToolRoute>)
     name: item.path,
     server: item.server,
     category: categoryOf(catalog.servers.get(item.server), item.tool),
-    description: shorten(item.definition.description ?? '', LONGEST_DESCRIPTION),
+    description: shorten(item.definition.description ?? '', MAX_DESCRIPTION_CHARACTERS),
     relevance: rounded(relevance),
     weak: weak || undefined,
     needs: weak ? undefined : needsOf(catalog, item),

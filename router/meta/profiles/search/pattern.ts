@@ -3,14 +3,14 @@ import { RE2JS } from 're2js'
 import type { Refusal } from '../../wording/answers.ts'
 import { shorten } from '../../wording/shorten.ts'
 
-const LONGEST_PATTERN = 256
+const MAX_PATTERN_CHARACTERS = 256
 /** Limit for the compiled program: a repetition such as x{1,1000} costs as many steps for each character. */
-const MOST_INSTRUCTIONS = 500
+const MAX_INSTRUCTIONS = 500
 /** Limit for a rough estimate of that size: compiling a pattern that is far too large can take half a second. */
-const MOST_WRITTEN_OUT = 4 * MOST_INSTRUCTIONS
+const MAX_ESTIMATED_INSTRUCTIONS = 4 * MAX_INSTRUCTIONS
 /** Compiling uses stack in proportion to the depth of groups. */
-const DEEPEST_GROUPS = 50
-const LONGEST_REASON = 200
+const MAX_GROUP_DEPTH = 50
+const MAX_REASON_CHARACTERS = 200
 /** An escape, a class, a repetition, or a single character. */
 const TOKENS = /\\.|\[(?:\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gs
 
@@ -19,9 +19,10 @@ export function compilePattern(query: string): RE2JS | Refusal {
   if (refusal !== undefined) return { refusal, outcome: 'rejected' }
   try {
     const pattern = RE2JS.compile(query, RE2JS.CASE_INSENSITIVE | RE2JS.MULTILINE)
-    return pattern.programSize() <= MOST_INSTRUCTIONS ? pattern : { refusal: TOO_LARGE, outcome: 'rejected' }
+    return pattern.programSize() <= MAX_INSTRUCTIONS ? pattern : { refusal: TOO_LARGE, outcome: 'rejected' }
   } catch (error) {
-    const reason = error instanceof Error ? shorten(error.message, LONGEST_REASON) : 'it cannot be read'
+    const reason =
+      error instanceof Error ? shorten(error.message, MAX_REASON_CHARACTERS) : 'it cannot be read'
     return {
       refusal: `The pattern is not valid: ${reason}. It is RE2: no lookaround, no backreference.`,
       outcome: 'rejected',
@@ -32,9 +33,10 @@ export function compilePattern(query: string): RE2JS | Refusal {
 const TOO_LARGE = 'The pattern is too large once its repetitions are written out: make it simpler.'
 
 function problemOf(query: string): string | undefined {
-  if (query.length > LONGEST_PATTERN) return `The pattern is too long: at most ${LONGEST_PATTERN} characters.`
-  if (query.split('(').length > DEEPEST_GROUPS) return 'The pattern has too many groups: make it simpler.'
-  return writtenOut(query) > MOST_WRITTEN_OUT ? TOO_LARGE : undefined
+  if (query.length > MAX_PATTERN_CHARACTERS)
+    return `The pattern is too long: at most ${MAX_PATTERN_CHARACTERS} characters.`
+  if (query.split('(').length > MAX_GROUP_DEPTH) return 'The pattern has too many groups: make it simpler.'
+  return writtenOut(query) > MAX_ESTIMATED_INSTRUCTIONS ? TOO_LARGE : undefined
 }
 
 /** A rough count of characters, classes and groups with repetitions expanded. */

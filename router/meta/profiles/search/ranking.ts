@@ -8,7 +8,7 @@ import { itemsHolding, readToolQuery, selectTools, type ToolQuery } from './quer
 import type { ServerScope } from './servers.ts'
 
 /** Limit for repeating a name that was not found. */
-const LONGEST_NAME = 100
+const MAX_NAME_CHARACTERS = 100
 
 export type Ranking = {
   found: FoundItems
@@ -75,7 +75,7 @@ function select(work: Work, names: readonly string[], scope: ServerScope): Ranki
     found: { tools, extras: [], total: tools.length },
     notFound: names
       .filter((_name, position) => picked[position]?.length === 0)
-      .map(name => shorten(name, LONGEST_NAME)),
+      .map(name => shorten(name, MAX_NAME_CHARACTERS)),
   }
 }
 

@@ -15,11 +15,11 @@ import { toolLine } from './servers.ts'
 
 const DEFAULT_LIMIT = 10
 /** How much of a description is matched. */
-const LONGEST_TEXT = 1_000
-const LONGEST_DESCRIPTION = 140
+const MAX_TEXT_CHARACTERS = 1_000
+const MAX_DESCRIPTION_CHARACTERS = 140
 /** The longest time for which matching blocks the event loop at once, and the longest in all. */
 const SLICE_MS = 5
-const MOST_MS = 1_000
+const MAX_MS = 1_000
 
 export const mcpSearchToolRegex: MetaTool = {
   definition: {
@@ -49,7 +49,9 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   observer.searched(performance.now() - startedMs, tools.length, work)
   const lines = tools
     .slice(0, limit)
-    .map(tool => toolLine(catalog, tool, shorten(tool.definition.description ?? '', LONGEST_DESCRIPTION)))
+    .map(tool =>
+      toolLine(catalog, tool, shorten(tool.definition.description ?? '', MAX_DESCRIPTION_CHARACTERS)),
+    )
   const fitting = fitLines(lines, answerBudget(catalog))
   return discoveryReply(work, {
     tools: fitting.lines,
@@ -72,14 +74,15 @@ async function matching(catalog: Catalog, pattern: RE2JS, signal: AbortSignal) {
   for (const tool of catalog.tools) {
     if (performance.now() - sliceMs > SLICE_MS) {
       spentMs += performance.now() - sliceMs
-      if (spentMs > MOST_MS || signal.aborted) break
+      if (spentMs > MAX_MS || signal.aborted) break
       await nextTurn()
       sliceMs = performance.now()
     }
     searched++
     if (!isShown(catalog, tool.server)) continue
     if (pattern.test(`${tool.tool}\n${tool.listedName}\n${tool.path}`)) named.push(tool)
-    else if (pattern.test(tool.definition.description?.slice(0, LONGEST_TEXT) ?? '')) described.push(tool)
+    else if (pattern.test(tool.definition.description?.slice(0, MAX_TEXT_CHARACTERS) ?? ''))
+      described.push(tool)
   }
   return { tools: [...named, ...described], searched }
 }

@@ -7,11 +7,11 @@ import { needsOf } from '../../finding/companions.ts'
 import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
-  DEEPEST_RANK,
   ENDS_HERE,
   isBlank,
   LIMIT_WRONG,
   limitSchema,
+  MAX_RANK,
   QUERY_MISSING,
   readLimit,
   readQueries,
@@ -32,7 +32,7 @@ const OPERATIONS: JsonValue[] = ['search', 'list']
 const CLOSE_HITS = 3
 const CLOSE_CHARACTERS = 240
 const SKIMMED_CHARACTERS = 140
-const LONGEST_LIST_DESCRIPTION = 100
+const MAX_LIST_DESCRIPTION_CHARACTERS = 100
 const LISTS_ALL = 'No tool holds the words of the query: all are listed.'
 /** Share of the answer for names that were not found. */
 const MISSING_SHARE = 0.25
@@ -82,7 +82,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const refused = refusedPath(work.catalog, queries)
   if (refused) return refuse(work, refused)
   const startedMs = performance.now()
-  const depth = cursor === undefined ? limit + 1 : DEEPEST_RANK
+  const depth = cursor === undefined ? limit + 1 : MAX_RANK
   const ranking = await rankTools(work, queries, depth, scope)
   work.observer.searched(performance.now() - startedMs, ranking.found.tools.length, work)
   return answerRanking(work, ranking, { limit, cursor, asked })
@@ -156,7 +156,11 @@ function answer(
 }
 
 function described({ definition }: ToolRoute, rank: number, isListed: boolean): string {
-  const most = isListed ? LONGEST_LIST_DESCRIPTION : rank < CLOSE_HITS ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  const most = isListed
+    ? MAX_LIST_DESCRIPTION_CHARACTERS
+    : rank < CLOSE_HITS
+      ? CLOSE_CHARACTERS
+      : SKIMMED_CHARACTERS
   return shorten(definition.description ?? '', most)
 }
 
