@@ -119,7 +119,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
 }
 
-/** Waits for `work`, at most CLOSE_LIMIT_MS: a process that must exit does. */
+/** Waits for `work`, but at most CLOSE_LIMIT_MS, so that the process exits in any case. */
 async function inTime(work: Promise<unknown>, clock: Clock): Promise<void> {
   const done = new AbortController()
   const limit = delay(clock, CLOSE_LIMIT_MS, done.signal).catch(() => {})

@@ -13,7 +13,7 @@ const ready = (status: 'True' | 'False') => ({
   lastTransitionTime: '2026-11-25T03:00:00Z',
 })
 
-test('an object that the operator has not looked at yet is not ready, and has no figures', () => {
+test('an object that the operator has not reconciled yet is not ready, and has no figures', () => {
   assert.deepEqual(gatewayLine(named('McpGateway', {})), {
     ...{ namespace: 'team', name: 'x', ready: false, servers: { selected: 0, ready: 0 }, tools: 0 },
     ...{ tokens: { direct: undefined, exposed: undefined }, generation: undefined, routers: [] },

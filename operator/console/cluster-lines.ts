@@ -1,4 +1,4 @@
-/** Gateways and servers of a cluster as the console lists them: from their manifests and what their status says. Pure. */
+/** Gateways and servers of a cluster as the console lists them, from their manifests and statuses. Pure. */
 import type { ConsoleClusterServer, ConsoleCondition, ConsoleGateway } from '../../core/console/shapes.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGatewayStatus } from '../../crds/gateway.ts'
@@ -7,7 +7,7 @@ import type { Manifest } from '../runtime/caches.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000
 
-/** The status is our own, and so of its schema; the spec is as somebody wrote it. */
+/** The operator wrote the status, so it has the form of its schema; the spec has not been parsed. */
 export function gatewayLine({ metadata, spec, status }: Manifest): ConsoleGateway {
   const { servers, tools, tokens, generation, routers, search, url } = (status ??
     {}) as Partial<McpGatewayStatus>

@@ -12,7 +12,7 @@ import { gatewayLine, serverLine } from './cluster-lines.ts'
 export type ClusterView = {
   /** Grows with every change of a gateway or server. */
   version(): number
-  /** `withServers`: their list too, which only the page of all gateways shows. */
+  /** `withServers`: includes the list of servers, which only the page about all gateways shows. */
   state(withServers: boolean): ConsoleClusterEvents['cluster']
   hasGateway(gateway: GatewayPlace): boolean
   /** Its running routers, by name. */
@@ -25,7 +25,7 @@ export type ClusterView = {
 export type GatewayPlace = { namespace: string; name: string }
 export type Router = { pod: string; address: string }
 
-/** The most lines of each kind; those that need attention come first. */
+/** Limit of gateways and of servers that are sent. Those that are not ready come first. */
 const MAX_LINES = 5_000
 /** Routers whose events one page follows. */
 const MAX_ROUTERS = 16

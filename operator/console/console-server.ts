@@ -1,6 +1,6 @@
 /**
- * The operator's console: one page for all gateways, on loopback of the pod. It is reached by `kubectl port-forward`, so everyone with
- * the right to `pods/portforward` in the operator's namespace can see it.
+ * The operator's console: one page for all gateways, on the loopback interface of the pod. People open it through
+ * `kubectl port-forward`, so everyone with the right to `pods/portforward` in the operator's namespace can see it.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -102,7 +102,7 @@ function createAnswer(options: ConsoleServerOptions, stopping: AbortSignal): Ans
   }
 }
 
-/** Why a request is refused: it comes from a page of another site, or for a host name that was made to resolve to this address. */
+/** Why a request is refused: it comes from a page of another site, or it is for a host name that was made to resolve to this address. */
 function refusalOf(request: IncomingMessage): string | undefined {
   if (!isLoopbackName(request.headers.host))
     return 'The console is reached by kubectl port-forward, as localhost or 127.0.0.1.'

@@ -1,4 +1,4 @@
-/** Joins the event streams of a gateway's routers into one for a page. Each event has its router's name, and each event id contains the ids of all routers. */
+/** Joins the event streams of a gateway's routers into one stream for a page. Event names contain the router, and event ids those of all routers. */
 import { createParser } from 'eventsource-parser'
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
@@ -19,13 +19,13 @@ export type FanInOptions = {
   random: () => number
 }
 
-/** How often it looks for new routers and for routers that ended. */
-const LOOK_MS = 1_000
+/** How often it checks for new routers and for routers that are gone. */
+const POLL_MS = 1_000
 const RETRY = { firstMs: 500, longestMs: 10_000 }
 /** Enough for the state of thousands of servers. */
 const MAX_EVENT_CHARACTERS = 32 << 20
 const MAX_ERROR_CHARACTERS = 500
-/** A person at the page may do something about these. */
+/** Statuses that the person at the page can do something about. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
 const NO_ROUTER = 'No router of this gateway is ready: its conditions say why.'
 
@@ -34,14 +34,14 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
   const { routers, send, clock } = options
   const ids = readIds(options.lastEventId)
   const streams = new Map<string, AbortController>()
-  let told = ''
+  let sent = ''
   while (!signal.aborted) {
     const all = routers()
     const pods = all.map(({ pod }) => pod)
-    if (pods.join() !== told || told === '') {
+    if (pods.join() !== sent || sent === '') {
       if (pods.length === 0) send('unreachable', JSON.stringify({ error: NO_ROUTER }))
       else send('routers', JSON.stringify({ pods }))
-      told = pods.join()
+      sent = pods.join()
     }
     for (const [key, stop] of streams)
       if (!all.some(router => keyOf(router) === key)) {
@@ -54,7 +54,7 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
       streams.set(keyOf(router), own)
       void keep(router, options, ids, AbortSignal.any([own.signal, signal]))
     }
-    await delay(clock, LOOK_MS, signal).catch(() => {})
+    await delay(clock, POLL_MS, signal).catch(() => {})
   }
 }
 
@@ -77,7 +77,7 @@ async function keep(
   }
 }
 
-/** Passes on what a router sends until the stream ends. */
+/** Forwards the events of a router until its stream ends. */
 async function read(
   router: Router,
   { client, authorization, send }: FanInOptions,
@@ -113,15 +113,14 @@ async function read(
 }
 
 function sentenceOf(status: number, text: string): string {
-  // A router of a version before this page: it has no console.
-  if (status === 404) return 'This router does not tell it: it is of an older version.'
+  if (status === 404) return 'This router has an older version, without a console.'
   try {
     const { error } = JSON.parse(text) as { error?: unknown }
     if (typeof error === 'string') return error.slice(0, MAX_ERROR_CHARACTERS)
     if (error && typeof error === 'object' && 'message' in error)
       return String(error.message).slice(0, MAX_ERROR_CHARACTERS)
   } catch {
-    // It is no JSON.
+    // Not JSON.
   }
   return `The router answered with HTTP ${status}.`
 }

@@ -1,4 +1,4 @@
-/** Passes requests of the page on: data to a router's admin port, MCP to the gateway's Service, as any client of it. */
+/** Forwards requests of the page: for data to a router's admin port, for MCP to the gateway's Service, like any client. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { type Dispatcher, request } from 'undici'
@@ -16,10 +16,10 @@ export type ForwardOptions = {
 }
 
 const MAX_BODY_BYTES = 4 << 20
-/** A call may take as long as its server's limit allows; questions and progress come meanwhile. */
+/** How long to wait for the beginning and for each further part of an answer, since a call may take minutes. */
 const CALL_TIMEOUT_MS = 10 * 60_000
-const PASSED_ON = ['authorization', 'content-type', 'accept', 'last-event-id']
-const PASSED_BACK = ['content-type', 'www-authenticate', 'retry-after']
+const REQUEST_HEADERS = ['authorization', 'content-type', 'accept', 'last-event-id']
+const RESPONSE_HEADERS = ['content-type', 'www-authenticate', 'retry-after']
 
 /** `query.router` names one router; otherwise any answers. Throws a Fault. */
 export async function forwardData(
@@ -35,7 +35,7 @@ export async function forwardData(
   if (!router)
     throw new Fault(
       'unavailable',
-      wanted === null ? 'No router of this gateway is ready.' : 'This router has gone.',
+      wanted === null ? 'No router of this gateway is ready.' : 'This router no longer runs.',
     )
   query.delete('router')
   const body = incoming.method === 'POST' ? await readBody(incoming) : undefined
@@ -49,7 +49,7 @@ export async function forwardData(
     body,
   })
   if (what === 'manifest' && answer.statusCode === 200) {
-    // The router decides who may read the manifest; the operator has it.
+    // The router decides whether the caller may read the manifest, but only the operator has it.
     await answer.body.dump()
     const yaml = view.manifest(gateway.namespace, query.get('server') ?? '')
     response.writeHead(200, { ...headers, 'content-type': 'application/json' })
@@ -69,7 +69,7 @@ export async function forwardMcp(
   const path = profile === undefined ? 'mcp' : `mcp/${encodeURIComponent(profile)}`
   const url = `http://${gatewayObjectName(name)}.${namespace}.svc/${path}`
   const own = Object.entries(incoming.headers).filter(
-    ([name]) => PASSED_ON.includes(name) || name.startsWith('mcp-'),
+    ([name]) => REQUEST_HEADERS.includes(name) || name.startsWith('mcp-'),
   )
   const body = await readBody(incoming)
   const answer = await request(url, {
@@ -91,11 +91,13 @@ function readBody(incoming: IncomingMessage): Promise<string> {
 }
 
 async function passBack(
-  { statusCode, headers: told, body }: Dispatcher.ResponseData,
+  { statusCode, headers: received, body }: Dispatcher.ResponseData,
   response: ServerResponse,
   headers: ForwardOptions['headers'],
 ): Promise<void> {
-  const kept = PASSED_BACK.flatMap(name => (told[name] === undefined ? [] : [[name, told[name]] as const]))
+  const kept = RESPONSE_HEADERS.flatMap(name =>
+    received[name] === undefined ? [] : [[name, received[name]] as const],
+  )
   response.writeHead(statusCode, { ...headers, ...Object.fromEntries(kept), 'cache-control': 'no-store' })
   await pipeline(body, response)
 }

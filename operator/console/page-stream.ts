@@ -19,8 +19,8 @@ export type PageStreamOptions = {
   random: () => number
 }
 
-const LOOK_MS = 1_000
-/** A page that reads too slowly is closed; it opens the stream again. */
+const POLL_MS = 1_000
+/** The stream of a page that reads too slowly is closed. The page then opens it again. */
 const MAX_UNSENT_BYTES = 16 << 20
 
 /** Sends events until the page closes or the signal aborts. Never rejects. */
@@ -58,7 +58,7 @@ export async function streamToPage(
       beat = clock.now()
       write(HEARTBEAT)
     }
-    await delay(clock, LOOK_MS, signal).catch(() => {})
+    await delay(clock, POLL_MS, signal).catch(() => {})
   }
   await joined
   response.end()

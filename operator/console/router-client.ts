@@ -1,4 +1,4 @@
-/** Asks the admin port of routers for the console's data, with the operator's token; `authorization` is that of the person at the page. */
+/** Requests the console's data from the admin port of routers, with the operator's token. `authorization` is that of the person at the page. */
 import { readFile } from 'node:fs/promises'
 import { Agent, type Dispatcher, request } from 'undici'
 import { OPERATOR_HEADER } from '../../core/console/cluster.ts'
@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT_MS = 2_000
 /** A search with its explanation takes up to 10 s; event streams send something every 15 s. */
 const SILENCE_MS = 45_000
 
-/** Kubelet renews the token in `tokenFile`: it is read again for each request. */
+/** The kubelet renews the token in `tokenFile`, so it is read for each request. */
 export function createRouterClient(tokenFile: string): RouterClient {
   const dispatcher = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
   return {

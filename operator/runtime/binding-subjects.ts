@@ -1,4 +1,4 @@
-/** Keeps the subjects of one ClusterRoleBinding, which otherwise belongs to the chart: it is never created or deleted here. */
+/** Writes the subjects of one ClusterRoleBinding. Everything else in it belongs to the chart, which alone creates and deletes it. */
 import type { RbacV1Subject, V1ClusterRoleBinding } from '@kubernetes/client-node'
 import { Fault } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
@@ -16,7 +16,7 @@ export type BindingKeeperOptions = {
   fieldManager: string
 }
 
-/** Writes the subjects if others stand there. Rejects with a Fault if there is no such binding, or it may not be written. */
+/** Writes the subjects if the binding has other ones. Rejects with a Fault if the binding does not exist or may not be written. */
 export async function keepSubjects(
   { client, log, metrics, fieldManager }: BindingKeeperOptions,
   name: string,
@@ -27,7 +27,7 @@ export async function keepSubjects(
   if (!found)
     throw new Fault('not_found', `The ClusterRoleBinding ${name} does not exist: install the chart again`)
   if (canonicalJson(found.subjects?.map(plain) ?? []) === canonicalJson(subjects)) return
-  // The uid makes it a conflict if the binding was deleted meanwhile. What it binds to stays as the chart has it.
+  // The uid makes it a conflict if the binding was deleted meanwhile.
   const metadata = { name, uid: found.metadata.uid }
   await client.apply({ ...BINDING, metadata, subjects } as KubeObject, { fieldManager, force: true }, signal)
   metrics.wrote(BINDING.kind, 'apply')

@@ -11,7 +11,7 @@ import { createCache } from './cache.ts'
 const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'other', uid: 'o', controller: true }]
 const metadata = { namespace: 'team', uid: 'u', resourceVersion: '7', ownerReferences }
 
-test('of metadata only names, versions, owners and our own annotations are kept', async () => {
+test('a metadata-only cache keeps only names, versions, owners and our own annotations', async () => {
   const labels = { release: 'x'.repeat(1_000) }
   const theirs = { ...metadata, name: 'theirs', labels, annotations: { note: 'long' }, finalizers: ['x'] }
   const ours = {
@@ -28,7 +28,7 @@ test('of metadata only names, versions, owners and our own annotations are kept'
   })
 })
 
-test('of whole objects everything except managedFields and the copy of kubectl is kept', async () => {
+test('a cache of whole objects keeps everything except managedFields and the copy of kubectl', async () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', note: 'kept' }
   const given = { ...metadata, name: 'whole', annotations, managedFields: [{}] }
   const kept = await cacheOf({}, given)

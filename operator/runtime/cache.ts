@@ -67,7 +67,7 @@ export function createCache<T extends KubeObject>(
   }
 }
 
-/** Drops managedFields, but for those of others in our objects, and kubectl's copy of the manifest: they may be larger than the rest. */
+/** Drops managedFields (except what others set in our objects) and kubectl's copy of the manifest, which may be larger than the rest. */
 function slim<T extends KubeObject>(object: T): T {
   const { managedFields: _, annotations, ...metadata } = object.metadata
   const managedFields = foreignEntries(object)
@@ -82,7 +82,7 @@ function slim<T extends KubeObject>(object: T): T {
   }
 }
 
-/** Keeps only name, version and owner, unless it is ours or has an annotation of ours: most of a cluster's ConfigMaps and Secrets do not concern us. */
+/** Keeps only name, version and owner, and more only if it is our object or has one of our annotations: most ConfigMaps and Secrets are of others. */
 function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, labels, annotations } = metadata
   const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith(OWN_ANNOTATIONS))

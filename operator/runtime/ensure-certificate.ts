@@ -1,4 +1,4 @@
-/** Keeps the certificate of a bridge with TLS, if nobody else does. */
+/** Creates and renews the certificate of a bridge with TLS, unless another program manages it. */
 import type { V1Secret } from '@kubernetes/client-node'
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
@@ -12,7 +12,7 @@ import { createSelfSigned } from './self-signed.ts'
 export type CertificateWanted = {
   owner: KubeObject
   name: string
-  /** The name that it is for. */
+  /** The host name that the certificate is for. */
   host: string
   labels: Record<string, string>
 }
@@ -20,11 +20,11 @@ export type CertificateWanted = {
 export type CertificateFound = {
   data: CertificateData
   resourceVersion?: string
-  /** When we renew it; absent for one of somebody else. */
+  /** When we renew it; absent if another program manages it. */
   renewAt?: number
 }
 
-/** Makes a Secret that is missing, and replaces its own certificate in time. Throws ApiError. */
+/** Creates a missing Secret, and replaces our own certificate before it expires. Throws ApiError. */
 export type CertificateKeeper = (
   wanted: CertificateWanted,
   now: number,

@@ -15,16 +15,16 @@ import type { OperatorMetrics } from './operator-metrics.ts'
 import { isOwnedBy, ownedBy } from './owner-reference.ts'
 
 const KEY_BYTES = 32
-/** Secrets that are remembered to be complete; others are read again. */
+/** How many Secrets are remembered as complete; others are read again. */
 const MAX_REMEMBERED = 20_000
 
 type Secret = Kube<V1Secret>
-/** `seen`: its metadata, if it is cached. */
+/** `seen`: the metadata of the Secret in the cache, if any. */
 type Wanted = Required<Pick<EnsuredSecret, 'keys' | 'values'>> & {
   object: KubeObject
   owner: KubeObject
   seen: KubeObject | undefined
-  /** What the values depend on, where they are secret. */
+  /** Identifies what the values are derived from, if they are secret. */
   source?: string
 }
 
@@ -45,34 +45,40 @@ export type SecretKeeper = (
   observed: Observed,
   signal: AbortSignal,
 ) => Promise<{
-  taken: ObjectRef[] /** Without those of instances, on whose versions no plan depends. */
+  taken: ObjectRef[]
+  /** How many were written, without those of instances, on whose versions no plan depends. */
   written: number
 }>
 
 export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
-  /** By uid: the resourceVersion at which a Secret had all its keys, and these values. */
-  const whole = new BoundedMap<string | undefined>(MAX_REMEMBERED)
+  /** By uid: the resourceVersion at which a Secret was complete, and the values that it had. */
+  const complete = new BoundedMap<string | undefined>(MAX_REMEMBERED)
   const stateOf = (resourceVersion: string | undefined, { values, source }: Wanted) =>
     `${resourceVersion} ${source ?? canonicalJson(values)}`
-  const ensure = async (wanted: Wanted, signal: AbortSignal): Promise<'taken' | 'whole' | 'written'> => {
+  const ensure = async (wanted: Wanted, signal: AbortSignal): Promise<'taken' | 'complete' | 'written'> => {
     const { object, owner, seen } = wanted
     const { uid = '', resourceVersion } = seen?.metadata ?? {}
-    if (resourceVersion && whole.get(uid) === stateOf(resourceVersion, wanted)) return 'whole'
+    if (resourceVersion && complete.get(uid) === stateOf(resourceVersion, wanted)) return 'complete'
     const found = await options.client.get<Secret>(refOf(object), signal)
     if (found && !isOwnedBy(found, owner)) return 'taken'
-    const isWhole = found && has(found, wanted)
-    const { metadata } = isWhole ? found : await write(options, wanted, found, signal)
-    whole.set(metadata.uid ?? '', stateOf(metadata.resourceVersion, wanted))
-    return isWhole ? 'whole' : 'written'
+    const isComplete = found && has(found, wanted)
+    const { metadata } = isComplete ? found : await write(options, wanted, found, signal)
+    complete.set(metadata.uid ?? '', stateOf(metadata.resourceVersion, wanted))
+    return isComplete ? 'complete' : 'written'
   }
-  const made = async (secret: EnsuredSecret, wanted: Wanted, observed: Observed, signal: AbortSignal) => {
+  const withValues = async (
+    secret: EnsuredSecret,
+    wanted: Wanted,
+    observed: Observed,
+    signal: AbortSignal,
+  ) => {
     const { instance, namespace } = secret
     if (!instance) return wanted
     const ref = { apiVersion: 'v1', kind: 'Secret', namespace, name: instance.of }
     const source = `${instance.user} ${observed(ref)?.metadata.resourceVersion}`
     const { uid = '', resourceVersion } = wanted.seen?.metadata ?? {}
     const known = { ...wanted, source }
-    if (resourceVersion && whole.get(uid) === stateOf(resourceVersion, known)) return known
+    if (resourceVersion && complete.get(uid) === stateOf(resourceVersion, known)) return known
     return { ...known, keys: [], values: await instanceValues(options, secret, ref, signal) }
   }
   return async (owner, secrets, observed, signal) => {
@@ -82,7 +88,7 @@ export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
       const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata }, owner)
       const ref = refOf(object)
       const wanted = { object, owner, keys, values, seen: observed(ref) }
-      const outcome = await ensure(await made(secret, wanted, observed, signal), signal)
+      const outcome = await ensure(await withValues(secret, wanted, observed, signal), signal)
       if (outcome === 'taken') result.taken.push(ref)
       if (outcome === 'written' && !secret.instance) result.written++
     }
@@ -90,7 +96,7 @@ export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
   }
 }
 
-/** The values of the Secret of an instance: made of those of the server, so that routers can make them too. */
+/** The values of an instance's Secret. They are derived from those of the server's Secret, so that routers can derive them too. */
 async function instanceValues(
   { client }: SecretKeeperOptions,
   { keys, instance }: EnsuredSecret,
@@ -114,7 +120,7 @@ function has({ data = {} }: Secret, { keys, values }: Wanted): boolean {
   )
 }
 
-/** Gives missing keys a value; `found` is the existing Secret, whose other keys stay. */
+/** Writes the Secret with random values for missing keys. `found` is the existing Secret, whose other keys stay. */
 async function write(
   { client, log, metrics, fieldManager }: SecretKeeperOptions,
   { object, keys, values }: Wanted,

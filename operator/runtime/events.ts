@@ -11,10 +11,10 @@ import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
 import type { Drift } from './apply.ts'
 
 const CONTROLLER = 'portolan.dev/operator'
-/** An object's event of one reason is not sent again within this time. */
+/** An equal event of the same object is not sent again within this time. */
 export const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 5_000
-const MAX_UNDER_WAY = 50
+const MAX_IN_FLIGHT = 50
 const MAX_NOTE_CHARACTERS = 1_000
 /** Reasons of conditions that are not True in normal operation. */
 const NORMAL_REASONS: readonly string[] = [
@@ -32,7 +32,7 @@ export type EventRecorderOptions = {
   clock: Clock
 }
 
-/** `once`: events that are equal in this are not repeated for a while. */
+/** `once`: identifies equal events, which are not sent again within REPEAT_MS. */
 type EventFields = { once: string; action: string; reason: string; note: string; type: 'Normal' | 'Warning' }
 
 export type EventRecorder = {
@@ -45,7 +45,7 @@ export type EventRecorder = {
 export function createEventRecorder({ client, instance, log, clock }: EventRecorderOptions): EventRecorder {
   /** When an event was last sent, by object and reason. */
   const sent = new BoundedMap<number>(MAX_REMEMBERED)
-  let underWay = 0
+  let inFlight = 0
 
   const isRepeated = (key: string): boolean => {
     const now = clock.now()
@@ -57,8 +57,8 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
 
   const send = async (object: KubeObject, event: EventFields) => {
     const { reason } = event
-    if (underWay >= MAX_UNDER_WAY || isRepeated(`${object.metadata.uid} ${event.once}`)) return
-    underWay++
+    if (inFlight >= MAX_IN_FLIGHT || isRepeated(`${object.metadata.uid} ${event.once}`)) return
+    inFlight++
     try {
       await client.create(eventOf(object, event, instance, clock.now()))
     } catch (error) {
@@ -67,7 +67,7 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
         'event not sent',
       )
     } finally {
-      underWay--
+      inFlight--
     }
   }
 
@@ -79,7 +79,7 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
   }
 }
 
-/** Available and Progressing follow from what Ready tells; only an outage of another reason is told. */
+/** Ready already reports what Progressing does, and Available too, except for an outage with another reason. */
 function worthAnEvent(changed: readonly Condition[]): Condition[] {
   return changed.filter(({ type, status, reason }) => {
     if (type !== CONDITION.available) return type !== CONDITION.progressing

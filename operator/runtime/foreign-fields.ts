@@ -1,15 +1,15 @@
-/** Fields of our objects that others set, by the API server's record of who wrote which field (managedFields). Pure. */
+/** Finds fields that others set in our objects, by the API server's record of who wrote which field (managedFields). Pure. */
 import { isObject } from '../../core/json.ts'
 import type { FieldSet, KubeObject, ManagedFields } from '../../core/kube/object.ts'
 
-/** Kinds in which an added field changes what runs or who may reach it. Controllers of the cluster complete the others. */
+/** Kinds in which an added field changes what runs or who may connect to it. In other kinds, controllers of the cluster set fields too. */
 const GUARDED: readonly string[] = ['Deployment', 'NetworkPolicy', 'Role', 'RoleBinding', 'Service']
 /** The prefix of our field managers. */
 const OURS = 'portolan'
 /** Controllers of Kubernetes itself. */
 const SYSTEM: readonly string[] = ['kube-controller-manager', 'cloud-controller-manager', 'kube-apiserver']
-/** Left alone: other controllers keep notes there, and `kubectl rollout restart` sets an annotation of the template. */
-const FREE: readonly (readonly string[])[] = [
+/** Fields that others may set: other controllers use them, and `kubectl rollout restart` sets an annotation of the template. */
+const ALLOWED: readonly (readonly string[])[] = [
   ['f:metadata'],
   ['f:status'],
   ['f:spec', 'f:loadBalancerIP'],
@@ -24,13 +24,13 @@ export type Adopted = {
   fields: string[]
 }
 
-/** The entries of others with fields that they should not set; usually none. */
+/** The managedFields of others that contain fields which they must not set; usually none. */
 export function foreignEntries({ kind, metadata }: KubeObject): ManagedFields[] {
   if (!GUARDED.includes(kind)) return []
   return (metadata.managedFields ?? []).filter(isForeign)
 }
 
-/** Moves the fields that others set to our manager, so that its next apply removes those that it does not want. */
+/** Moves the fields that others set to our manager, so that its next apply removes those that are not wanted. */
 export function adopt(object: KubeObject, fieldManager: string): Adopted | undefined {
   const foreign = foreignEntries(object)
   const all = object.metadata.managedFields ?? []
@@ -43,7 +43,7 @@ export function adopt(object: KubeObject, fieldManager: string): Adopted | undef
   for (const entry of foreign) fieldsV1 = union(fieldsV1, guarded(entry.fieldsV1 ?? {}))
   const others = all.filter(entry => entry !== own && !foreign.includes(entry))
   const rest = foreign.flatMap(entry => {
-    const left = freeOf(entry.fieldsV1 ?? {})
+    const left = allowedOf(entry.fieldsV1 ?? {})
     return Object.keys(left).length > 0 ? [{ ...entry, fieldsV1: left }] : []
   })
   const fields = foreign.flatMap(entry => pathsOf(guarded(entry.fieldsV1 ?? {})))
@@ -59,13 +59,13 @@ function isForeign({ manager = '', subresource, fieldsV1 = {} }: ManagedFields):
   return pathsOf(guarded(fieldsV1)).length > 0
 }
 
-/** Without the free fields. */
+/** The fields that others must not set. */
 function guarded(fields: FieldSet): FieldSet {
-  return FREE.reduce((left, path) => without(left, path), fields)
+  return ALLOWED.reduce((left, path) => without(left, path), fields)
 }
 
-function freeOf(fields: FieldSet): FieldSet {
-  return FREE.reduce<FieldSet>((found, path) => union(found, only(fields, path)), {})
+function allowedOf(fields: FieldSet): FieldSet {
+  return ALLOWED.reduce<FieldSet>((found, path) => union(found, only(fields, path)), {})
 }
 
 function without(fields: FieldSet, [step = '', ...deeper]: readonly string[]): FieldSet {

@@ -7,7 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { serveHealth } from './health-server.ts'
 import { createOperatorMetrics } from './operator-metrics.ts'
 
-test('an invalid path is answered with 404, and is no bug', async t => {
+test('an invalid path is answered with 404, and not logged as a bug', async t => {
   const log = createLog({ level: 'silent' })
   const options = { port: 0, obstacle: () => undefined, metrics: createOperatorMetrics(), log }
   const server = await serveHealth(options)

@@ -5,7 +5,7 @@ import { mergedLogins } from './keep-logins.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-test('only what is newer is written, and nothing where nothing is', () => {
+test('only newer logins are written, and nothing if none is newer', () => {
   const known = new Map([
     ['b', '5.old'],
     ['a', '9.new'],
@@ -21,7 +21,7 @@ test('only what is newer is written, and nothing where nothing is', () => {
   )
 })
 
-test('a Secret takes no more than it can hold: what was written least lately goes, and is not written again', () => {
+test('a Secret stays within its limit: the logins that were renewed longest ago are dropped, and not written again', () => {
   const value = 'x'.repeat(24_000)
   const all = new Map(Array.from({ length: 50 }, (_, at) => [`id${at + 10}`, `${at + 1}.${value}`]))
   const kept = mergedLogins(new Map(), all)
@@ -30,7 +30,7 @@ test('a Secret takes no more than it can hold: what was written least lately goe
   assert.equal(mergedLogins(kept, all), undefined)
 })
 
-test('that a login was deleted is kept for a day, so that no router brings it back', () => {
+test('the deletion of a login is recorded for a day, so that no router restores it', () => {
   const known = new Map([['a', '1.']])
   const after = (ms: number) => [...(mergedLogins(known, new Map([['b', `${ms}.new`]]))?.keys() ?? [])]
   assert.deepEqual([after(DAY_MS), after(DAY_MS + 1)], [['a', 'b'], ['b']])

@@ -1,4 +1,4 @@
-/** Writes logins of users, which routers have sealed, into the Secrets of their server. */
+/** Writes logins of users, which routers have encrypted, into Secrets of their server. */
 import type { V1Secret } from '@kubernetes/client-node'
 import { isDeletedLogin, newerLogin, timeOfLogin } from '../../core/catalog/login-records.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
@@ -15,7 +15,7 @@ export type LoginKeeperOptions = {
   metrics: OperatorMetrics
 }
 
-/** Writes what is newer than what the Secret of this name has, by id. Throws ApiError, a conflict if it was changed meanwhile. */
+/** Writes those of `values`, by id, that are newer than in the Secret `name`. Throws ApiError, a conflict if it was changed meanwhile. */
 export type LoginKeeper = (
   server: KubeObject,
   name: string,
@@ -24,9 +24,9 @@ export type LoginKeeper = (
 ) => Promise<void>
 
 const MANAGER = 'portolan-logins'
-/** How long it is kept that a login was deleted: no router still tells of it as it was before. */
+/** How long the record of a deleted login is kept, so that a late report of a router does not restore the login. */
 const DELETED_MS = 24 * 60 * 60_000
-/** A Secret may have 1 MiB. What was renewed least lately goes. */
+/** A Secret may have 1 MiB. The logins whose last renewal is longest ago are dropped first. */
 const MAX_BYTES = 900_000
 
 export function createLoginKeeper({ client, log, metrics }: LoginKeeperOptions): LoginKeeper {
@@ -36,7 +36,7 @@ export function createLoginKeeper({ client, log, metrics }: LoginKeeperOptions):
     const found = await client.get<Kube<V1Secret>>(refOf(object), signal)
     const { namespace } = object.metadata
     if (found && !isOwnedBy(found, server))
-      return log.warn({ namespace, name }, 'the Secret belongs to another')
+      return log.warn({ namespace, name }, 'logins were not written: the Secret has another owner')
     const merged = mergedLogins(new Map(Object.entries(decodedData(found?.data))), values)
     if (!merged) return
     const { uid, resourceVersion } = found?.metadata ?? {}
@@ -47,7 +47,7 @@ export function createLoginKeeper({ client, log, metrics }: LoginKeeperOptions):
   }
 }
 
-/** Undefined: nothing is newer. Pure. */
+/** The known logins with newer ones; undefined if nothing changes. Pure. */
 export function mergedLogins(
   known: ReadonlyMap<string, string>,
   values: ReadonlyMap<string, string>,
@@ -64,7 +64,7 @@ export function mergedLogins(
   return isChanged ? new Map(kept.sort(([a], [b]) => (a < b ? -1 : 1))) : undefined
 }
 
-/** The newest of the entries, as many as so many bytes hold. */
+/** The newest entries that fit into this number of bytes. */
 function within(bytes: number, entries: readonly [string, string][]): [string, string][] {
   let left = bytes
   return entries

@@ -1,4 +1,4 @@
-/** Labels pods, which belong to their ReplicaSet, by server-side apply of the one label. */
+/** Labels pods by server-side apply of only these labels, since the pods themselves belong to their ReplicaSet. */
 import type { KubeClient } from '../../core/kube/client.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
@@ -11,7 +11,7 @@ export type PodLabeller = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** The pod then has these labels of ours, and no other of ours. Throws ApiError, a conflict if the pod is gone. */
+/** Replaces all labels that an earlier call set. Throws ApiError, a conflict if the pod is gone. */
 export function createPodLabeller(client: Pick<KubeClient, 'apply'>, metrics: OperatorMetrics): PodLabeller {
   return async ({ metadata: { name, namespace, uid } }, labels, signal) => {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, uid, labels } }

@@ -23,7 +23,7 @@ export type ObjectCaches = Pick<Caches, 'servers' | 'gateways' | 'scripts'> & {
 export type ObjectMetrics = {
   discovered(record: DiscoveryRecord): void
   woke(server: string): void
-  /** Sets the caches to read from; before, there are no series. */
+  /** Sets the caches to read from. Before that, there are no series. */
   watchObjects(caches: ObjectCaches): void
 }
 
@@ -138,12 +138,12 @@ function isAsleep({ status }: Manifest): boolean {
   return ready?.reason === REASON.asleep
 }
 
-/** For servers that this operator asked: only the leader has these series. */
+/** Series of servers whose lists this operator has read; only the leader has them. */
 function exportLists(registry: Registry, servers: Objects, clock: Clock) {
   const lists = new Map<string, List>()
   const perServer = (name: string, help: string, ms: (list: List) => number | undefined) =>
     exportEach(registry, name, help, 'server', servers, (key, server) => {
-      // Nothing reads the lists of one that sleeps, and so they are not late.
+      // The lists of a server that sleeps are not read, so they are not overdue.
       const list = isAsleep(server) ? undefined : lists.get(key)
       const value = list && ms(list)
       return value === undefined ? undefined : value / 1_000

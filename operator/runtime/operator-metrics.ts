@@ -20,7 +20,7 @@ export type OperatorMetrics = ObjectMetrics & {
   /** `pending`: how many texts have no vector yet; called at each scrape. */
   watchVectors(pending: () => number): void
   encoded(texts: number): void
-  /** Call once the encoder was needed. */
+  /** Call when the encoder was needed. */
   encoderAvailable(yes: boolean): void
 }
 

@@ -41,7 +41,7 @@ test('a key is never reconciled twice at once; if added meanwhile, it follows on
   assert.equal(queue.depth, 0)
 })
 
-test('of two times for a key the earlier one counts, once', async () => {
+test('if a key is scheduled twice, it comes once, at the earlier time', async () => {
   const { clock, queue, next } = start()
   queue.addAfter('a', 500)
   queue.addAfter('a', 100)
@@ -56,7 +56,7 @@ test('of two times for a key the earlier one counts, once', async () => {
   assert.equal(queue.depth, 0)
 })
 
-test('a key that becomes due while it is reconciled waits for the end', async () => {
+test('a key that becomes due while it is reconciled waits until that ends', async () => {
   const { clock, queue, next } = start()
   queue.add('a')
   await next()

@@ -10,15 +10,15 @@ export type QueueOptions = { clock?: Clock; random?: () => number }
 type Delayed = { at: number; timer: Timer }
 
 /**
- * `next` hands out a key, `done` ends work on it. A key that is added while in work is queued again after `done`; a key
- * that is already queued is not added twice.
+ * `next` hands out a key for processing, and `done` ends its processing. A key that is added while it is processed is queued again after
+ * `done`. A key that is already queued is not added twice.
  */
 export class Queue {
   readonly #clock: Clock
   readonly #random: () => number
   readonly #ready = new Set<string>()
-  readonly #inWork = new Set<string>()
-  /** Added while in work. */
+  readonly #processing = new Set<string>()
+  /** Added while they were processed. */
   readonly #again = new Set<string>()
   readonly #delayed = new Map<string, Delayed>()
   readonly #failures = new Map<string, number>()
@@ -29,7 +29,7 @@ export class Queue {
     this.#random = random
   }
 
-  /** Keys that are due and not in work. */
+  /** How many keys are due and not being processed. */
   get depth(): number {
     return this.#ready.size + this.#again.size
   }
@@ -40,7 +40,7 @@ export class Queue {
   }
 
   add(key: string): void {
-    if (this.#inWork.has(key)) {
+    if (this.#processing.has(key)) {
       this.#again.add(key)
       return
     }
@@ -50,7 +50,7 @@ export class Queue {
       return
     }
     this.#takers.delete(taker)
-    this.#inWork.add(key)
+    this.#processing.add(key)
     taker(key)
   }
 
@@ -83,13 +83,13 @@ export class Queue {
     this.#failures.delete(key)
   }
 
-  /** The next key, which is then in work until `done`; undefined once `signal` aborts. */
+  /** The next key, which is processed until `done`; undefined once `signal` aborts. */
   next(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined)
     const [key] = this.#ready
     if (key !== undefined) {
       this.#ready.delete(key)
-      this.#inWork.add(key)
+      this.#processing.add(key)
       return Promise.resolve(key)
     }
     return new Promise(resolve => {
@@ -106,9 +106,9 @@ export class Queue {
     })
   }
 
-  /** Ends the work on a key. */
+  /** Ends the processing of a key. */
   done(key: string): void {
-    this.#inWork.delete(key)
+    this.#processing.delete(key)
     if (this.#again.delete(key)) this.add(key)
   }
 }

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { Agent, request } from 'undici'
 import { createSelfSigned } from './self-signed.ts'
 
-test('a client that has the certificate trusts its host, and no other', async t => {
+test('a client that has the certificate trusts its host and no other', async t => {
   const made = await createSelfSigned('localhost', Date.now())
   const server = createServer(made, (_, response) => response.end('hello'))
   server.listen(0, '127.0.0.1')
@@ -26,7 +26,7 @@ test('a client that has the certificate trusts its host, and no other', async t 
   await assert.rejects(trusting(other.cert, 'localhost'))
 })
 
-test('it is of its time, and no authority', async () => {
+test('a certificate is valid now, for its lifetime, and is not an authority', async () => {
   const { cert } = await createSelfSigned('mcp-x.team.svc', Date.UTC(2026, 0, 1))
   const parsed = new X509Certificate(cert)
   assert.equal(parsed.ca, false)

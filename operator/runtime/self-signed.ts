@@ -1,26 +1,26 @@
-/** Makes self-signed certificates (RFC 5280) for bridges with TLS. */
+/** Creates self-signed certificates (RFC 5280) for bridges with TLS. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 /** PEM. */
 export type SelfSigned = { cert: string; key: string }
 
 export const LIFETIME_MS = 90 * 24 * 60 * 60_000
-/** Clocks of nodes differ a little. */
+/** Tolerance for differing clocks of nodes. */
 const SKEW_MS = 5 * 60_000
 const SERIAL_BYTES = 16
 const COMMON_NAME = '2.5.4.3'
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 const V3 = 2
 
-/** A certificate for one host, which a client trusts by having this certificate itself. `now` in milliseconds since the epoch. */
+/** A certificate for one host. Clients trust the certificate itself. `now` is in milliseconds since the epoch. */
 export async function createSelfSigned(host: string, now: number): Promise<SelfSigned> {
-  // loaded where they are needed first: most installations have no server with TLS
+  // Loaded on first use, since most installations have no server with TLS.
   const { AsnConvert, OctetString } = await import('@peculiar/asn1-schema')
   const x509 = await import('@peculiar/asn1-x509')
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const extension = (extnID: string, critical: boolean, value: object) =>
     new x509.Extension({ extnID, critical, extnValue: new OctetString(AsnConvert.serialize(value)) })
-  // a common name holds 64 characters, and a host may have more
+  // A common name is limited to 64 characters, and a host name may be longer.
   const value = new x509.AttributeValue({ utf8String: 'portolan' })
   const name = new x509.Name([
     new x509.RelativeDistinguishedName([new x509.AttributeTypeAndValue({ type: COMMON_NAME, value })]),
@@ -59,7 +59,7 @@ export async function createSelfSigned(host: string, now: number): Promise<SelfS
   }
 }
 
-/** Positive, and without a leading zero byte, as DER wants. */
+/** Positive and without a leading zero byte, as DER requires. */
 function serialNumber(): ArrayBuffer {
   const bytes = new Uint8Array(randomBytes(SERIAL_BYTES))
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f)

@@ -114,7 +114,7 @@ test('the status of an object that is gone is no error', {
   assert.deepEqual(await ofServer(object, status, never), { written: false, changed: [] })
 })
 
-test('a Secret is made once, with 32 random bytes a key; later nothing is read or written', {
+test('a Secret is created once, with 32 random bytes for each key; later nothing is read or written', {
   skip,
 }, async () => {
   const owner = await createServer('secret')
@@ -149,7 +149,7 @@ test('a key that was deleted gets a new value, the others keep theirs', { skip }
   assert.notEqual(textOf(now, 'token'), textOf(before, 'token'))
 })
 
-test("a Secret of somebody else's is never touched", { skip }, async () => {
+test('a Secret of another owner is never changed', { skip }, async () => {
   const owner = await createServer('foreign')
   const theirs = await api.client.create<Secret>({ ...secret('mcp-foreign'), data: {} })
   const { taken, written } = await keeper()(owner, [wanted('mcp-foreign')], () => undefined, never)
@@ -157,7 +157,7 @@ test("a Secret of somebody else's is never touched", { skip }, async () => {
   assert.equal((await readSecret('mcp-foreign')).metadata.resourceVersion, theirs.metadata.resourceVersion)
 })
 
-test('a changed condition is an event, once in ten minutes, and a warning if it is bad', {
+test('a changed condition is an event, at most once in ten minutes, and a warning if it means a failure', {
   skip,
 }, async () => {
   const object = await createServer('told')
@@ -182,7 +182,7 @@ test('a changed condition is an event, once in ten minutes, and a warning if it 
   assert.equal((await told()).length, 4)
 })
 
-test('an event that cannot be sent disturbs nobody', { skip }, async () => {
+test('an event that cannot be sent has no effect', { skip }, async () => {
   const object = await createServer('silent')
   const client = { create: () => Promise.reject(new Error('refused')) }
   const recorder = createEventRecorder({ client, instance: 'pod-1', log, clock: createManualClock() })
