@@ -63,7 +63,7 @@ export class Children {
   readonly #deps: ChildrenDeps
   #children = new Map<string, Child>()
   #refused = new Map<string, ServerObservation>()
-  /** How often a server was restarted at its user's wish: part of what identifies its connection. */
+  /** How often a server was restarted at its user's request: part of what identifies its connection. */
   readonly #restarts = new Map<string, number>()
   /** Closing upstreams of removed or changed servers. */
   readonly #closing = new Set<Promise<void>>()

@@ -204,7 +204,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
 function createChildren(
   { env, log, tracer }: LocalOptions,
   laptop: Omit<Laptop, 'children' | 'publisher' | 'reloader'>,
-  told: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
+  hooks: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
 ): Children {
   const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, logins } = laptop
   const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: logins.tokens }
@@ -213,7 +213,7 @@ function createChildren(
   return new Children({
     approvals,
     launch: (desired, user) => launch(desired, launching, user),
-    discovery: { clock, random: Math.random, countTokens, cache, starts, log, tracer, ...told },
+    discovery: { clock, random: Math.random, countTokens, cache, starts, log, tracer, ...hooks },
   })
 }
 

@@ -11,7 +11,7 @@ import type { CallRecord, RouterObserver, ScriptRecord } from './observer.ts'
 import { createScriptMetrics } from './script-metrics.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { PoolMemberStatus } from './upstream/pool-member.ts'
-import type { WaitOutcome } from './waking/wishes.ts'
+import type { WaitOutcome } from './waking/wake-requests.ts'
 
 export type DiscoveryRecord = { server: string; durationMs: number; ok: boolean }
 

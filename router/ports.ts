@@ -44,7 +44,7 @@ import type { AdminPort, RouterOptions } from './router.ts'
 import type { Semantic } from './semantic/semantic.ts'
 import type { Newest } from './source/newest.ts'
 import { debugStatus, routerStatus } from './status.ts'
-import type { Wishes } from './waking/wishes.ts'
+import type { WakeRequests } from './waking/wake-requests.ts'
 
 export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   options: RouterOptions
@@ -57,7 +57,7 @@ export type PortsOptions = Pick<HandlerOptions, 'pool' | 'observer'> & {
   audit: Audit
   /** Present if the console is served. */
   feed?: ConsoleFeed
-  wishes: Wishes
+  wakes: WakeRequests
   /** The catalogs of users who have lists of their own. */
   own: OwnCatalogs
   /** Aborts when the router closes. */
@@ -249,15 +249,15 @@ function adminOptions(
   { host, port, pod, gateway, missing, stale, authenticate, logins }: AdminPort,
   key: string | Uint8Array,
   { access, limits }: { access: Access; limits: Limits },
-): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wishes' | 'logins'> {
-  const { served, pool, observer, semantic, metrics, states, wishes } = given
+): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wakes' | 'logins'> {
+  const { served, pool, observer, semantic, metrics, states, wakes } = given
   const current = () => served.current() as Catalog
   const bound = boundTo(given, key, port)
   const { clients } = bound
   return {
     host,
     port,
-    wishes,
+    wakes,
     logins,
     status: () =>
       routerStatus(
@@ -268,7 +268,7 @@ function adminOptions(
           stale: stale?.(),
           search: semantic.status(),
           tokens: metrics.tokens(),
-          waiting: given.wishes.list(),
+          waiting: given.wakes.list(),
           logins: logins?.store.waiting(name => logins.host.serverOf(name) !== undefined),
         },
         served.current(),

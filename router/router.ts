@@ -35,7 +35,7 @@ import type { Source } from './source/source.ts'
 import { createSwaps } from './swaps.ts'
 import { createPool, type Pool, type PoolOptions } from './upstream/pool.ts'
 import { listsOfUsers } from './user-lists-log.ts'
-import { Wishes } from './waking/wishes.ts'
+import { WakeRequests } from './waking/wake-requests.ts'
 
 export type RouterOptions = {
   source: Source
@@ -130,9 +130,9 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin, credentials = NO_CREDENTIALS } = options
   const served = createNewest<Catalog>()
   const { current } = served
-  const wishes = new Wishes({ clock, onWaited: (...waited) => metrics.waited(...waited) })
+  const wakes = new WakeRequests({ clock, onWaited: (...waited) => metrics.waited(...waited) })
   const lists = listsOfUsers({ log, clock, served }, () => own.changed())
-  const pool = createPool({ connect, clock, wishes, lists })
+  const pool = createPool({ connect, clock, wakes, lists })
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const audit = createAudit({ ...auditing(options), metrics: metrics.access, clock })
   const hasConsole = options.console !== undefined || admin?.console !== undefined
@@ -159,7 +159,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const swaps = createSwaps({ served, semantic, onSwapped, metrics, log })
   const authentication = createAuthentication({ ...credentials, clock, log, metrics: metrics.access })
   const states = createAccessStates({ authentication, secret: credentials.secret, log })
-  const parts = { pool, wishes, metrics, served, observer, semantic, authentication, states, audit, feed }
+  const parts = { pool, wakes, metrics, served, observer, semantic, authentication, states, audit, feed }
   const stop = new AbortController()
   const ports = await openPorts({ ...parts, own, options, clock, closing: stop.signal })
   const watching = Promise.all([swaps.follow(options.source, stop.signal), own.follow(stop.signal)])

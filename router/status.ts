@@ -7,7 +7,7 @@ import { exposedTokens } from './meta/profiles/profiles.ts'
 import type { SearchStatus } from './semantic/semantic.ts'
 import type { TokenUses } from './token-use.ts'
 import type { PoolMemberStatus } from './upstream/pool-member.ts'
-import type { Wish } from './waking/wishes.ts'
+import type { WakeRequest } from './waking/wake-requests.ts'
 
 export type RouterStatus = {
   pod: string
@@ -39,7 +39,7 @@ export type RouterStatus = {
     instances?: Record<string, number>
   }[]
   /** What calls wait for, and since when: the operator starts it. */
-  waiting: Wish[]
+  waiting: WakeRequest[]
   /** Logins of users, sealed, that the operator has to write. Absent: none. */
   logins?: LoginRecord[]
   /** Servers whose newest slices, and `secret/<name>` of Secrets whose newest version, could not be read yet. */

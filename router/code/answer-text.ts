@@ -57,11 +57,11 @@ export function logText(logged: string): string | undefined {
 export function callsLine(calls: readonly MadeCall[], ms: number): string | undefined {
   if (calls.length === 0) return undefined
   const failures = calls.filter(({ outcome }) => outcome !== 'ok')
-  const told = failures.slice(0, MAX_FAILURES).map(({ tool, message = '' }) => {
+  const shown = failures.slice(0, MAX_FAILURES).map(({ tool, message = '' }) => {
     return `${tool} ${JSON.stringify(shorten(message.split('\n', 1)[0] as string, MAX_FAILURE_CHARACTERS))}`
   })
-  const more = failures.length > told.length ? `, and ${failures.length - told.length} more` : ''
-  const failed = failures.length === 0 ? '' : ` (${failures.length} failed: ${told.join(', ')}${more})`
+  const more = failures.length > shown.length ? `, and ${failures.length - shown.length} more` : ''
+  const failed = failures.length === 0 ? '' : ` (${failures.length} failed: ${shown.join(', ')}${more})`
   return `${counted(calls.length, 'call')} in ${seconds(ms)}: ${byTool(calls)}${failed}`
 }
 
@@ -82,7 +82,7 @@ export function counted(count: number, what: string): string {
 
 function byTool(calls: readonly MadeCall[]): string {
   const groups = [...Map.groupBy(calls, ({ tool }) => tool)]
-  const told = groups.slice(0, MAX_TOOLS).map(([tool, made]) => `${tool} ${made.length}`)
-  const more = groups.length > told.length ? `, and ${groups.length - told.length} more tools` : ''
-  return `${told.join(', ')}${more}`
+  const shown = groups.slice(0, MAX_TOOLS).map(([tool, made]) => `${tool} ${made.length}`)
+  const more = groups.length > shown.length ? `, and ${groups.length - shown.length} more tools` : ''
+  return `${shown.join(', ')}${more}`
 }

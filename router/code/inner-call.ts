@@ -115,8 +115,8 @@ async function sendAgain(work: Work, target: ToolTarget, given: JsonObject): Pro
 
 function refused(work: Work, refusal: Refusal, kind?: FailureKind): InnerOutcome {
   reportRefusal(work, refusal)
-  const told = kind ?? (refusal.outcome === 'unavailable' ? 'unavailable' : 'rejected')
-  return failed(refusal.refusal, told, [])
+  const failure = kind ?? (refusal.outcome === 'unavailable' ? 'unavailable' : 'rejected')
+  return failed(refusal.refusal, failure, [])
 }
 
 function rejected(refusal: string): Refusal {

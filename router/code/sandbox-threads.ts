@@ -62,7 +62,7 @@ const START_MS = 30_000
 /** `listener`: the script that runs on it; undefined while it is spare. */
 type Thread = { worker: Worker; runs: number; idle?: Timer; listener?: Listener }
 
-type Listener = { told(message: unknown): void; ended(outcome: SandboxOutcome): void }
+type Listener = { received(message: unknown): void; ended(outcome: SandboxOutcome): void }
 
 const WORKER = new URL('./sandbox-worker.ts', import.meta.url)
 
@@ -169,7 +169,7 @@ function startThread(entry: URL, load: () => Promise<ThreadData>, lost: (thread:
   worker.stderr.resume()
   const thread: Thread = { worker, runs: 0 }
   const ended = (outcome: SandboxOutcome) => (thread.listener ? thread.listener.ended(outcome) : lost(thread))
-  worker.on('message', message => thread.listener?.told(message))
+  worker.on('message', message => thread.listener?.received(message))
   worker.on('error', error => ended(failureOf(error)))
   worker.on('exit', () => ended({ kind: 'failed', message: 'the thread ended' }))
   load().then(
@@ -207,20 +207,20 @@ function runOn(thread: Thread, run: number, given: SandboxRun, clock: Clock): Pr
     if (unanswered++ === 0) endWithin('source' in message ? START_MS : leftMs())
     thread.worker.postMessage(message)
   }
-  const take = (told: FromThread) => {
-    if (told.memoryBytes === undefined) return endWithin(leftMs())
+  const take = (report: FromThread) => {
+    if (report.memoryBytes === undefined) return endWithin(leftMs())
     if (--unanswered === 0) watch?.cancel()
-    memoryBytes = told.memoryBytes
-    sandboxMs = told.sandboxMs
-    logged = (logged + told.logged).slice(0, limits.logCharacters + 2)
-    if (told.outcome) return finish(told.outcome)
-    for (const request of told.requests)
+    memoryBytes = report.memoryBytes
+    sandboxMs = report.sandboxMs
+    logged = (logged + report.logged).slice(0, limits.logCharacters + 2)
+    if (report.outcome) return finish(report.outcome)
+    for (const request of report.requests)
       void answer(request).then(reply => {
         if (!isOver) post({ run, call: request.call, reply })
       })
   }
   thread.listener = {
-    told: message => {
+    received: message => {
       if (!isOver && isFromThread(message) && message.run === run) take(message)
     },
     ended: finish,

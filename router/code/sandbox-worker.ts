@@ -85,11 +85,11 @@ async function start(message: RunMessage): Promise<void> {
   const tell = (outcome: SandboxOutcome | undefined) => {
     const sandboxMs = running?.machine.sandboxMs() ?? 0
     const memoryBytes = running?.machine.memoryBytes() ?? 0
-    const told: FromThread = { run, memoryBytes, requests, logged, sandboxMs, ...(outcome && { outcome }) }
+    const report: FromThread = { run, memoryBytes, requests, logged, sandboxMs, ...(outcome && { outcome }) }
     requests = []
     logged = ''
     if (outcome) running = undefined
-    parentPort?.postMessage(told)
+    parentPort?.postMessage(report)
   }
   try {
     const machine = await createGuestMachine(await loaded.promise, message, host, () => open.size)

@@ -51,8 +51,8 @@ export function answerOf(work: Work, code: CodeConfig, end: ScriptEnd): ScriptAn
   const made = calls.made
     .slice(0, MAX_LISTED_CALLS)
     .map(({ tool, outcome, atMs, ms }) => ({ tool, outcome, atMs: Math.round(atMs), ms: Math.round(ms) }))
-  const told = { id, calls: made, sandboxMs: Math.round(sandboxMs), keptTokens: calls.takenTokens - tokens }
-  return { tokens, result: { content, ...(!isValue && { isError: true }), _meta: { [SCRIPT]: told } } }
+  const meta = { id, calls: made, sandboxMs: Math.round(sandboxMs), keptTokens: calls.takenTokens - tokens }
+  return { tokens, result: { content, ...(!isValue && { isError: true }), _meta: { [SCRIPT]: meta } } }
 }
 
 /** A value larger than the budget is kept, and only its beginning is shown. */

@@ -50,8 +50,8 @@ export function createCalls(clock: Clock): Calls {
       const { server, tool, method, outcome, totalMs, upstreamMs, script, payload } = record
       const ran = server === SCRIPTS ? runs.take(tool, script) : undefined
       const call = { server, tool, method, outcome, totalMs, upstreamMs, script, ran }
-      const told = { ...fromOf(record.by), tokens: tokensOf(record), why: whyOf(record) }
-      keep({ ...call, ...told }, record.by.request.caller.identity.id, payload && textOf(payload))
+      const more = { ...fromOf(record.by), tokens: tokensOf(record), why: whyOf(record) }
+      keep({ ...call, ...more }, record.by.request.caller.identity.id, payload && textOf(payload))
     },
     searched(ms, hits, by) {
       const { method, caller } = by.request

@@ -11,7 +11,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { addOperatorConsole, type OperatorConsole } from '../console/for-operator.ts'
 import type { ClusterLogins } from '../logins/cluster-logins.ts'
 import type { Newest } from '../source/newest.ts'
-import type { Wishes } from '../waking/wishes.ts'
+import type { WakeRequests } from '../waking/wake-requests.ts'
 import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
 import { addCatalogPages } from './catalog-pages.ts'
 import { addEvents } from './events.ts'
@@ -41,7 +41,7 @@ export type AdminOptions = AppOptions & {
   /** The status that the operator polls; never secrets. */
   status: () => JsonObject
   /** What `/events` tells the operator of. */
-  wishes: Wishes
+  wakes: WakeRequests
   /** Logins of users: what `/events` tells of too, what other routers ask for, and `portolan logins`. */
   logins?: ClusterLogins
   /** Content of /debug/status. Absent: the page is not served. */
@@ -72,8 +72,8 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   addHealth(app, options.ready)
   app.fastify.get('/metrics', async (_request, reply) => sendMetrics(metrics, reply))
   app.fastify.get('/status', (_request, reply) => reply.send(status()))
-  const { wishes, logins } = options
-  addEvents(app, wishes, logins ? [wishes, logins.store] : [wishes], options.clock)
+  const { wakes, logins } = options
+  addEvents(app, wakes, logins ? [wakes, logins.store] : [wakes], options.clock)
   // By port-forward: other pods may reach this port too.
   if (options.users) addUsersPage(app, options.users, onlyHere)
   if (logins) {

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Clock, Timer } from '../../core/async.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
-import type { Wishes } from '../waking/wishes.ts'
+import type { WakeRequests } from '../waking/wake-requests.ts'
 import { type App, respond } from './app.ts'
 
 /** The leading operator has one; its predecessor's may not be closed yet. */
@@ -17,7 +17,7 @@ type Changing = { onChange(listener: () => void): () => void }
 /** Server-sent events: `waiting`, whose data is the list `waiting` of `/status`, at the beginning and after each change of it, or of what is `changing`. */
 export function addEvents(
   { fastify, draining }: App,
-  wishes: Wishes,
+  wakes: WakeRequests,
   changing: readonly Changing[],
   clock: Clock,
 ): void {
@@ -27,13 +27,13 @@ export function addEvents(
       return respond(reply, 503, TRANSPORT_ERROR, `There are ${MAX_STREAMS} streams of events already.`)
     open++
     reply.hijack()
-    stream(reply, wishes, changing, clock, draining, () => open--)
+    stream(reply, wakes, changing, clock, draining, () => open--)
   })
 }
 
 function stream(
   { raw }: FastifyReply,
-  wishes: Wishes,
+  wakes: WakeRequests,
   changing: readonly Changing[],
   clock: Clock,
   draining: AbortSignal,
@@ -44,7 +44,7 @@ function stream(
     if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy()
     else raw.write(text)
   }
-  const tell = () => write(`event: waiting\ndata: ${JSON.stringify(wishes.list())}\n\n`)
+  const tell = () => write(`event: waiting\ndata: ${JSON.stringify(wakes.list())}\n\n`)
   let beat: Timer
   const beatAgain = () => {
     beat = clock.after(BEAT_MS, () => {

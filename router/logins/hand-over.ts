@@ -24,15 +24,15 @@ const POLL_MS = 100
 export async function handOver({ logins, renewals, unwritten, clock, log }: HandOverOptions): Promise<void> {
   renewals.retire()
   const limit = deadline(clock, HAND_OVER_MS, 'The logins could not be handed over in time')
-  const told = new Map<string, string>()
-  const left = () => unwritten().filter(({ id, value }) => told.get(id) !== value)
-  const tell = async (record: LoginRecord) => {
-    if (await renewals.tell(record)) told.set(record.id, record.value)
+  const sent = new Map<string, string>()
+  const left = () => unwritten().filter(({ id, value }) => sent.get(id) !== value)
+  const send = async (record: LoginRecord) => {
+    if (await renewals.tell(record)) sent.set(record.id, record.value)
   }
   try {
     await waitFor(logins.settled(), limit.signal)
     for (let records = left(); records.length > 0; records = left()) {
-      await waitFor(Promise.all(records.slice(0, MAX_LOGINS_AT_ONCE).map(tell)), limit.signal)
+      await waitFor(Promise.all(records.slice(0, MAX_LOGINS_AT_ONCE).map(send)), limit.signal)
       if (left().length > 0) await delay(clock, POLL_MS, limit.signal)
     }
   } catch (error) {

@@ -5,8 +5,8 @@ import { Fault, type FaultCode } from '../../core/errors.ts'
 import { isNotConnected } from '../../core/mcp/client/http/faults.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
+import { TRY_EVERY_MS, type WakeRequests } from '../waking/wake-requests.ts'
 import { Waker } from '../waking/waker.ts'
-import { TRY_EVERY_MS, type Wishes } from '../waking/wishes.ts'
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
@@ -54,7 +54,7 @@ export type PoolMemberOptions = {
   clock: Clock
   /** Receives what the upstream sends to one client between that client's calls. */
   listener: SessionListener
-  wishes: Wishes
+  wakes: WakeRequests
   /** Called when the upstream says that a list has changed. */
   onListChanged?: () => void
 }

@@ -9,7 +9,7 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
 import type { ConnectedUser } from '../../core/mcp/user.ts'
-import { Wishes } from '../waking/wishes.ts'
+import { WakeRequests } from '../waking/wake-requests.ts'
 import { named } from './named-caller.ts'
 import { type PoolCall, PoolMember, type PoolMemberStatus } from './pool-member.ts'
 import { Retiring } from './retiring.ts'
@@ -22,7 +22,7 @@ export type PoolOptions = {
   connect: (server: RouterServer, user?: ConnectedUser) => Upstream
   clock: Clock
   /** What calls wait for. Default: what calls of this pool wait for. */
-  wishes?: Wishes
+  wakes?: WakeRequests
   /** For the lists that users have of their own. Absent: they are not read. */
   lists?: UserListsDeps
 }
@@ -60,7 +60,12 @@ export type Pool = {
   close(): Promise<void>
 }
 
-export function createPool({ connect, clock, wishes = new Wishes({ clock }), lists }: PoolOptions): Pool {
+export function createPool({
+  connect,
+  clock,
+  wakes = new WakeRequests({ clock }),
+  lists,
+}: PoolOptions): Pool {
   let members = new Map<string, Member>()
   let gateway: RouterConfig['gateway'] = { name: '', namespace: '' }
   let issuers: readonly JwtIssuerConfig[] = []
@@ -69,7 +74,7 @@ export function createPool({ connect, clock, wishes = new Wishes({ clock }), lis
   const options = {
     connect,
     clock,
-    wishes,
+    wakes,
     listener: listenerOf(listeners),
     issuers: () => issuers,
     retire: retiring.add,

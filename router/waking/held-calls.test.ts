@@ -11,16 +11,16 @@ import { freePort } from '../../test/support/free-port.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import { faultSentence } from '../meta/wording/sentences.ts'
 import { createPool } from '../upstream/pool.ts'
-import { Wishes } from './wishes.ts'
+import { WakeRequests } from './wake-requests.ts'
 
 const LIMITS = { callTimeoutMs: 10_000, startTimeoutMs: 20_000, concurrency: 16, maxResultBytes: 1_024 }
 const ECHO = { method: 'tools/call', params: { name: 'echo', arguments: { text: 'x' } } }
 
 async function start(t: TestContext, more: Partial<RouterServer> = {}) {
   const port = await freePort()
-  const wishes = new Wishes({ clock: systemClock })
+  const wakes = new WakeRequests({ clock: systemClock })
   const connect = createConnector({ clock: systemClock, secret: () => undefined })
-  const pool = createPool({ clock: systemClock, wishes, connect })
+  const pool = createPool({ clock: systemClock, wakes, connect })
   t.after(() => pool.close())
   const endpoint = {
     kind: 'http',
@@ -46,21 +46,21 @@ async function start(t: TestContext, more: Partial<RouterServer> = {}) {
   }
   const told = () =>
     new Promise<void>(resolve => {
-      if (wishes.list().length > 0) return resolve()
-      const stop = wishes.onChange(() => {
+      if (wakes.list().length > 0) return resolve()
+      const stop = wakes.onChange(() => {
         stop()
         resolve()
       })
     })
-  return { pool, wishes, server, adopt, call, wake, told }
+  return { pool, wakes, server, adopt, call, wake, told }
 }
 
 test('200 callers at one sleeper wait for one start, and each call is sent once', async t => {
-  const { wishes, call, wake, told, pool } = await start(t)
+  const { wakes, call, wake, told, pool } = await start(t)
   const calls = Array.from({ length: 200 }, () => call())
   await told()
   assert.deepEqual(
-    wishes.list().map(({ server }) => server),
+    wakes.list().map(({ server }) => server),
     ['sleeper'],
   )
   assert.equal(pool.status()[0]?.held, 200)
@@ -69,7 +69,7 @@ test('200 callers at one sleeper wait for one start, and each call is sent once'
   const sent = woken.log.filter(line => line === 'POST tools/call')
   assert.equal(sent.length, 200)
   assert.equal(woken.log.filter(line => line === 'POST initialize').length, 1)
-  assert.deepEqual(wishes.list(), [])
+  assert.deepEqual(wakes.list(), [])
 })
 
 test('a call that finds its pod ended was not sent, and wakes the server again', async t => {
@@ -97,13 +97,13 @@ test('a call that waits goes on to the server as it is configured meanwhile', as
 })
 
 test('a caller that disconnects while it waits no longer counts as waiting', async t => {
-  const { call, told, wishes, pool } = await start(t)
+  const { call, told, wakes, pool } = await start(t)
   const leaving = new AbortController()
   const gone = call(leaving.signal)
   await told()
   leaving.abort()
   await assert.rejects(gone, { code: 'cancelled' })
-  assert.deepEqual(wishes.list(), [])
+  assert.deepEqual(wakes.list(), [])
   assert.equal(pool.status()[0]?.held, undefined)
 })
 

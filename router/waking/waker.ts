@@ -4,10 +4,10 @@ import type { Instance, RouterServer } from '../../core/catalog/router-config.ts
 import { Fault } from '../../core/errors.ts'
 import { idOfUser } from '../../core/mcp/user.ts'
 import { accepts } from './reach.ts'
-import type { HoldOptions, Wishes } from './wishes.ts'
+import type { HoldOptions, WakeRequests } from './wake-requests.ts'
 
 export type WakerOptions = {
-  wishes: Wishes
+  wakes: WakeRequests
   clock: Clock
   /** The server as the newest config has it. */
   server: () => RouterServer
@@ -29,14 +29,14 @@ export class Waker {
     return endpoint.kind === 'http' && (sleep !== undefined || endpoint.instance !== undefined)
   }
 
-  /** Resolves once the server answers. Throws Fault `upstream_asleep` after `withinMs`, and the Faults of `Wishes.hold`. */
+  /** Resolves once the server answers. Throws Fault `upstream_asleep` after `withinMs`, and the Faults of `WakeRequests.hold`. */
   wake(withinMs: number, signal: AbortSignal): Promise<void> {
-    const { wishes, clock, server } = this.#options
+    const { wakes, clock, server } = this.#options
     const { name, endpoint } = server()
     const { url, instance } = endpoint.kind === 'http' ? endpoint : { url: '', instance: undefined }
     const reach = (ended: AbortSignal) => accepts(url, clock, ended)
     if (!instance)
-      return wishes.hold({ server: name }, { reach, withinMs, fault: () => asleepFault(server()) }, signal)
+      return wakes.hold({ server: name }, { reach, withinMs, fault: () => asleepFault(server()) }, signal)
     const options: HoldOptions = {
       reach,
       withinMs,
@@ -44,7 +44,7 @@ export class Waker {
       refusal: () => fullFault(server(), instance),
       firstTryMs: FIRST_TRY_MS,
     }
-    return wishes.hold({ server: name, instance: instance.user }, options, signal)
+    return wakes.hold({ server: name, instance: instance.user }, options, signal)
   }
 }
 

@@ -81,7 +81,7 @@ for (const era of ['legacy', 'auto', 'modern'])
     assert.deepEqual([again.code, again.pages], [0, []], again.stderr)
   })
 
-/** What a client asks for, besides `offline_access`: that is its own wish, since the authorization server offers it. */
+/** What a client asks for, besides `offline_access`: this it requests itself, since the authorization server offers it. */
 function scopesAt(page: URL | undefined): string[] | undefined {
   const scopes = page?.searchParams.get('scope')?.split(' ')
   return scopes?.filter(scope => scope !== 'offline_access').sort()

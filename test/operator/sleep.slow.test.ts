@@ -98,7 +98,7 @@ test('while only a call can change anything, routers are hardly asked; their str
   await untilReplicas(world, 1)
 })
 
-test('a wish is found by polling when the stream of its router is broken', { skip }, async t => {
+test('a waiting call is found by polling when the stream of its router is broken', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'broken', '127.0.9.8', SLEEPY, { streams: true })
   await asleep(world, router)
   await world.quiet()
@@ -112,7 +112,7 @@ test('a wish is found by polling when the stream of its router is broken', { ski
   assert.ok(tookMs < REST_POLL_MS / 2)
 })
 
-test('a caller that goes away before its wish was heard wakes nothing', { skip }, async t => {
+test('a caller that disconnects before the operator reads the report wakes nothing', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'gone', '127.0.9.4', SLEEPY)
   await asleep(world, router)
   const before = await world.quiet()

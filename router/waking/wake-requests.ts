@@ -1,4 +1,4 @@
-/** The wishes of this router: servers, or instances of them, that calls wait for and the operator has to start. Bounded. A call is sent only when they answer. */
+/** The servers, or instances of servers, that calls of this router wait for and that the operator has to start. Bounded. Calls are held until they answer. */
 import { type Clock, delay } from '../../core/async.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
@@ -10,8 +10,8 @@ export const TRY_EVERY_MS = 100
 /** What is waited for: a server, or one of its instances. */
 export type Wanted = { server: string; instance?: string }
 
-/** As routers report it; `since`: when the first of the calls that wait came, for example `2026-11-22T03:04:05.678Z`. */
-export type Wish = Wanted & { since: string }
+/** As routers report it. `since`: when the first of the waiting calls came, for example `2026-11-22T03:04:05.678Z`. */
+export type WakeRequest = Wanted & { since: string }
 
 /** How a wait ended: the server answers, it did not answer in time, or the caller cancelled or disconnected. */
 export type WaitOutcome = 'woken' | 'failed' | 'left'
@@ -26,13 +26,13 @@ export type HoldOptions = {
   /** The fault if it is already known that it will not answer. */
   refusal?: () => Fault | undefined
   /**
-   * The wish is reported at once, but the first attempt comes after this time: a name that may not exist yet must not be looked up,
-   * since resolvers remember unknown names for a while.
+   * The request is reported at once, but the first attempt comes after this time: a host name that may not exist yet must not be looked
+   * up, since resolvers remember unknown names for a while.
    */
   firstTryMs?: number
 }
 
-export type WishesOptions = {
+export type WakeRequestsOptions = {
   clock: Clock
   /** Called for each call that had to wait. */
   onWaited?: (server: string, outcome: WaitOutcome, waitedMs: number) => void
@@ -43,22 +43,22 @@ type Held = Wanted & {
   waiting: number
   /** Whether it has not answered yet, so that the operator has to start it. */
   unanswered: boolean
-  /** Called with a Fault if it will not answer. */
+  /** Resolves when it answers, or with a Fault if it will not. */
   ready: Promise<Fault | undefined>
   life: AbortController
 }
 
-export class Wishes {
-  readonly #options: WishesOptions
+export class WakeRequests {
+  readonly #options: WakeRequestsOptions
   readonly #held = new Map<string, Held>()
   readonly #listeners = new Set<() => void>()
   #waiting = 0
 
-  constructor(options: WishesOptions) {
+  constructor(options: WakeRequestsOptions) {
     this.#options = options
   }
 
-  list(): Wish[] {
+  list(): WakeRequest[] {
     return [...this.#held.values()]
       .filter(({ unanswered }) => unanswered)
       .map(({ server, instance, sinceMs }) => ({
@@ -116,18 +116,18 @@ export class Wishes {
     return held
   }
 
-  /** Calls `end` unless nobody waits any more. */
+  /** Tries until it answers, or will not answer, and then calls `end`; stops when no call waits. */
   async #try(held: Held, options: HoldOptions, end: (refused?: Fault) => void): Promise<void> {
     const { reach, refusal, firstTryMs = 0 } = options
     const { signal } = held.life
     const pause = (ms: number) => delay(this.#options.clock, ms, signal).catch(() => {})
-    const tell = () => {
+    const report = () => {
       if (held.unanswered) return
       held.unanswered = true
       this.#changed()
     }
     if (firstTryMs > 0) {
-      tell()
+      report()
       await pause(firstTryMs)
     }
     while (!signal.aborted) {
@@ -135,7 +135,7 @@ export class Wishes {
       if (signal.aborted) return
       const refused = refusal?.()
       if (refused) return end(refused)
-      tell()
+      report()
       await pause(TRY_EVERY_MS)
     }
   }

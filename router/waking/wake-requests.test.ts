@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import { MAX_WAITING, TRY_EVERY_MS, Wishes } from './wishes.ts'
+import { MAX_WAITING, TRY_EVERY_MS, WakeRequests } from './wake-requests.ts'
 
 const WITHIN_MS = 60_000
 const turn = () => new Promise(resolve => setImmediate(resolve))
@@ -11,7 +11,7 @@ const turn = () => new Promise(resolve => setImmediate(resolve))
 function start() {
   const clock = createManualClock(Date.UTC(2026, 0, 1))
   const waited: string[] = []
-  const wishes = new Wishes({
+  const wakes = new WakeRequests({
     clock,
     onWaited: (server, outcome, ms) => waited.push(`${server} ${outcome} ${ms}`),
   })
@@ -28,7 +28,7 @@ function start() {
     signal = new AbortController().signal,
     wanted: { server: string; instance?: string } = { server: 'a' },
     firstTryMs = 0,
-  ) => wishes.hold(wanted, { reach, withinMs: WITHIN_MS, fault, refusal, firstTryMs }, signal)
+  ) => wakes.hold(wanted, { reach, withinMs: WITHIN_MS, fault, refusal, firstTryMs }, signal)
   const refuse = (why: Fault) => {
     refused = why
   }
@@ -38,40 +38,40 @@ function start() {
       await turn()
     }
   }
-  return { clock, wishes, waited, hold, pass, refuse, tries: () => tries, wake: () => (isUp = true) }
+  return { clock, wakes, waited, hold, pass, refuse, tries: () => tries, wake: () => (isUp = true) }
 }
 
 test('a server that answers at once is not reported as waited for', async () => {
-  const { wishes, hold, wake, waited } = start()
+  const { wakes, hold, wake, waited } = start()
   wake()
   let changes = 0
-  wishes.onChange(() => changes++)
+  wakes.onChange(() => changes++)
   await hold()
-  assert.deepEqual([wishes.list(), changes, waited], [[], 0, []])
+  assert.deepEqual([wakes.list(), changes, waited], [[], 0, []])
 })
 
 test('many callers of a server cause one entry in the status and one attempt every 100 ms, and continue together', async () => {
-  const { wishes, hold, pass, tries, wake, waited } = start()
+  const { wakes, hold, pass, tries, wake, waited } = start()
   const all = Promise.all(Array.from({ length: 200 }, () => hold()))
   await turn()
-  assert.deepEqual(wishes.list(), [{ server: 'a', since: '2026-01-01T00:00:00.000Z' }])
+  assert.deepEqual(wakes.list(), [{ server: 'a', since: '2026-01-01T00:00:00.000Z' }])
   await pass(1_000)
   assert.equal(tries(), 11)
   wake()
   await pass(100)
   await all
-  assert.deepEqual(wishes.list(), [])
+  assert.deepEqual(wakes.list(), [])
   assert.equal(waited.length, 200)
   assert.equal(waited[0], 'a woken 1100')
 })
 
 test('each instance of a server is waited for separately', async () => {
-  const { wishes, hold } = start()
+  const { wakes, hold } = start()
   const leaving = new AbortController()
   const both = [hold(leaving.signal), hold(leaving.signal, { server: 'a', instance: 'u-1' })]
   await turn()
   assert.deepEqual(
-    wishes.list().map(({ server, instance }) => [server, instance]),
+    wakes.list().map(({ server, instance }) => [server, instance]),
     [
       ['a', undefined],
       ['a', 'u-1'],
@@ -82,18 +82,18 @@ test('each instance of a server is waited for separately', async () => {
 })
 
 test('an instance whose Service may not exist yet is reported before the first attempt', async () => {
-  const { wishes, hold, pass, tries, wake } = start()
+  const { wakes, hold, pass, tries, wake } = start()
   const held = hold(undefined, { server: 'a', instance: 'u-1' }, 700)
   await turn()
-  assert.deepEqual([wishes.list().length, tries()], [1, 0])
+  assert.deepEqual([wakes.list().length, tries()], [1, 0])
   wake()
   await pass(700)
   await held
-  assert.deepEqual([wishes.list(), tries()], [[], 1])
+  assert.deepEqual([wakes.list(), tries()], [[], 1])
 })
 
 test('what will not answer ends all calls that wait for it, at once', async () => {
-  const { wishes, hold, pass, refuse, waited } = start()
+  const { wakes, hold, pass, refuse, waited } = start()
   const calls = [hold(), hold()]
   await turn()
   const why = new Fault('user_refused', 'full')
@@ -104,30 +104,30 @@ test('what will not answer ends all calls that wait for it, at once', async () =
     { status: 'rejected', reason: why },
     { status: 'rejected', reason: why },
   ])
-  assert.deepEqual([wishes.list(), waited], [[], ['a failed 100', 'a failed 100']])
+  assert.deepEqual([wakes.list(), waited], [[], ['a failed 100', 'a failed 100']])
 })
 
 test('a caller that disconnects no longer counts as waiting, but the others do', async () => {
-  const { wishes, hold, waited } = start()
+  const { wakes, hold, waited } = start()
   const [first, second] = [new AbortController(), new AbortController()]
   const calls = [hold(first.signal), hold(second.signal)]
   await turn()
   first.abort()
   await assert.rejects(calls[0] as Promise<void>, { code: 'cancelled' })
-  assert.equal(wishes.list().length, 1)
+  assert.equal(wakes.list().length, 1)
   second.abort()
   await assert.rejects(calls[1] as Promise<void>, { code: 'cancelled' })
-  assert.deepEqual(wishes.list(), [])
+  assert.deepEqual(wakes.list(), [])
   assert.deepEqual(waited, ['a left 0', 'a left 0'])
 })
 
 test('a call that was not woken in time ends with the reason', async () => {
-  const { wishes, hold, pass, waited } = start()
+  const { wakes, hold, pass, waited } = start()
   const call = hold()
   call.catch(() => {})
   await pass(WITHIN_MS)
   await assert.rejects(call, { code: 'upstream_asleep' })
-  assert.deepEqual([wishes.list(), waited], [[], ['a failed 60000']])
+  assert.deepEqual([wakes.list(), waited], [[], ['a failed 60000']])
 })
 
 test('so many calls may wait and no more', async () => {
@@ -144,9 +144,9 @@ test('so many calls may wait and no more', async () => {
 })
 
 test('listeners hear of each change until they stop', async () => {
-  const { wishes, hold } = start()
+  const { wakes, hold } = start()
   const seen: number[] = []
-  const stop = wishes.onChange(() => seen.push(wishes.list().length))
+  const stop = wakes.onChange(() => seen.push(wakes.list().length))
   const leaving = new AbortController()
   const call = hold(leaving.signal)
   await turn()
