@@ -90,7 +90,7 @@ test('a reviewed script is found by search and called like any tool, by every na
   assert.ok(listed.some(({ name }) => name === 'scripts__sum-of-squares'))
 })
 
-test('arguments are mended and checked by the inputSchema, on the route of the server alone too', async t => {
+test('arguments are corrected and checked by the inputSchema, on the route of the server alone too', async t => {
   const config = { scripts: [SUM], exposeServers: true }
   const gateway = await startScriptGateway(t, { numbers: NUMBERS }, {}, config)
   assert.equal(textOf(await call(gateway, 'scripts:sum-of-squares', { upTo: '2' })), '{"sum":5}')

@@ -31,9 +31,9 @@ test('arguments may be an object, its JSON text, or be next to the path, with a 
     [{ ...call, arguments: JSON.stringify(args) }, /text of JSON/],
     [{ tool_path: call.tool_path, ...args }, /beside the name/],
     [{ arguments: call }, /whole call stood inside/],
-    [{ ...call, arguments: { arguments: args } }, /mended: took the arguments out/],
-    [{ ...call, arguments: call }, /mended: took the arguments out/],
-    [{ ...call, arguments: { ...args, title: 5 } }, /mended: title: 5 became "5"/],
+    [{ ...call, arguments: { arguments: args } }, /corrected: took the arguments out/],
+    [{ ...call, arguments: call }, /corrected: took the arguments out/],
+    [{ ...call, arguments: { ...args, title: 5 } }, /corrected: title: 5 became "5"/],
   ]
   for (const [asked, note] of given) {
     const { content } = await fixture.call('execute_mcp_tool', asked)

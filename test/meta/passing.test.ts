@@ -129,7 +129,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     const answer = { result, resultText: JSON.stringify(result) }
     const limits = { callTimeoutMs: 60_000, startTimeoutMs: 60_000, concurrency: 16, maxResultBytes: 1_024 }
     const fixture = start({ answer: () => answer, server: { sessions: 'perClient', limits } })
-    const args = route === SERVER ? {} : { ID: '5' } // Mended on gateways, which is said under other results.
+    const args = route === SERVER ? {} : { ID: '5' } // Corrected on gateways, which a note under other results says.
     assert.equal(await fixture.request('tools/call', params(args), { route }), answer)
   })
 
@@ -221,7 +221,7 @@ test('content, _meta and unknown fields of a server are passed on unchanged', as
     structuredContent: noUri,
     unknown: noUri,
   })
-  // What is mended is said in the content: a nested call is.
+  // Corrections are reported in the content: a nested call is.
   const ways = Object.entries(WAYS).filter(([name]) => !name.endsWith('nested'))
   await fc.assert(
     fc.asyncProperty(

@@ -6,7 +6,7 @@ import { estimateTokens } from '../../catalog/estimate.ts'
 import { foldSchema } from '../schemas/fold.ts'
 import { resolveReference } from '../schemas/pointer.ts'
 import { shorten } from '../wording/shorten.ts'
-import { stepsOf } from './mend.ts'
+import { stepsOf } from './correct-arguments.ts'
 import { requiredNames } from './relax.ts'
 import { showValue } from './show-value.ts'
 

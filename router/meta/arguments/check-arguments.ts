@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { absentNames } from './argument-help.ts'
+import { type Check, correctArguments, isOpen } from './correct-arguments.ts'
 import type { GivenArguments } from './given-arguments.ts'
-import { type Check, isOpen, mendArguments } from './mend.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
@@ -29,8 +29,9 @@ export function checkArguments(
     fits: tried => (tried === args ? fit : checks.fits(inputSchema, tried)),
     problems: tried => checks.problems(inputSchema, tried),
   }
-  const mended = mendArguments(inputSchema, args, check, [path, listedName, tool])
-  if (mended) return { args: { value: mended.args, text: undefined }, notes: [mendedNote(mended.changes)] }
+  const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
+  if (corrected)
+    return { args: { value: corrected.args, text: undefined }, notes: [correctionNote(corrected.changes)] }
   const slips = slipsOf(inputSchema, args)
   const isRefused = fit === false || (slips.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
@@ -65,10 +66,10 @@ function slipNote({ given, meant }: Slip): string {
   return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`
 }
 
-function mendedNote(changes: readonly string[]): string {
+function correctionNote(changes: readonly string[]): string {
   const shown = changes.slice(0, MAX_CHANGES)
   const more = changes.length > shown.length ? `; and ${changes.length - shown.length} more` : ''
-  return `Note: the arguments did not fit the input_schema and were mended: ${shown.join('; ')}${more}.`
+  return `Note: the arguments did not fit the input_schema and were corrected: ${shown.join('; ')}${more}.`
 }
 
 const MAX_CHANGES = 5

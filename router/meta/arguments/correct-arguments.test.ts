@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import { checkArguments } from './check-arguments.ts'
-import { type Check, mendArguments } from './mend.ts'
+import { type Check, correctArguments } from './correct-arguments.ts'
 import { createSchemaChecks } from './schema-checks.ts'
 
 const checks = createSchemaChecks()
@@ -27,15 +27,15 @@ const SCHEMA: JsonObject = {
   required: ['text'],
 }
 
-function mend(args: JsonObject, schema = SCHEMA) {
+function correct(args: JsonObject, schema = SCHEMA) {
   const check: Check = {
     fits: given => checks.fits(schema, given),
     problems: given => checks.problems(schema, given),
   }
-  return mendArguments(schema, args, check)
+  return correctArguments(schema, args, check)
 }
 
-const MENDED: [string, JsonObject, JsonObject][] = [
+const CORRECTED: [string, JsonObject, JsonObject][] = [
   ['numbers in texts', { count: '5', ratio: '0.25' }, { count: 5, ratio: 0.25 }],
   ['booleans in texts', { deep: 'True' }, { deep: true }],
   ['numbers and booleans for texts', { text: 5 }, { text: '5' }],
@@ -51,11 +51,11 @@ const MENDED: [string, JsonObject, JsonObject][] = [
   ['another case and other joints of a value', { order: 'NEWEST-first' }, { order: 'newest_first' }],
   ['another case among constants', { state: 'OPEN' }, { state: 'open' }],
 ]
-for (const [name, given, wanted] of MENDED)
+for (const [name, given, wanted] of CORRECTED)
   test(`${name} are corrected, with a note`, () => {
-    const mended = mend({ text: 'x', ...given })
-    assert.deepEqual(mended?.args, Object.hasOwn(given, 'text') ? wanted : { text: 'x', ...wanted })
-    for (const name of Object.keys(given)) assert.match(mended?.changes.join('\n') ?? '', new RegExp(name))
+    const corrected = correct({ text: 'x', ...given })
+    assert.deepEqual(corrected?.args, Object.hasOwn(given, 'text') ? wanted : { text: 'x', ...wanted })
+    for (const name of Object.keys(given)) assert.match(corrected?.changes.join('\n') ?? '', new RegExp(name))
   })
 
 const WRAPPED: JsonObject[] = [
@@ -67,15 +67,15 @@ const WRAPPED: JsonObject[] = [
 ]
 for (const args of WRAPPED)
   test(`arguments are moved out of ${JSON.stringify(args)}`, () => {
-    assert.deepEqual(mend(args)?.args, { text: 'x', count: 1 })
+    assert.deepEqual(correct(args)?.args, { text: 'x', count: 1 })
   })
 
 test('an object with that name is left alone if the tool has or allows such an argument', () => {
   const own = { type: 'object', properties: { input: { type: 'object' }, text: { type: 'string' } } }
-  assert.equal(mend({ input: { text: 'x' } }, own), undefined)
+  assert.equal(correct({ input: { text: 'x' } }, own), undefined)
   const open = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: true }
-  assert.equal(mend({ input: { text: 'x' } }, open), undefined)
-  assert.equal(mend({ input: { other: 'x' } }, { ...open, additionalProperties: false }), undefined)
+  assert.equal(correct({ input: { text: 'x' } }, open), undefined)
+  assert.equal(correct({ input: { other: 'x' } }, { ...open, additionalProperties: false }), undefined)
 })
 
 const LEFT: [string, JsonObject][] = [
@@ -95,16 +95,16 @@ const LEFT: [string, JsonObject][] = [
   ['a name that would take the place of another', { page_size: 1, pageSize: 'x' }],
 ]
 for (const [name, args] of LEFT)
-  test(`${name} is not corrected`, () => assert.equal(mend({ text: 'x', ...args }), undefined))
+  test(`${name} is not corrected`, () => assert.equal(correct({ text: 'x', ...args }), undefined))
 
 test('names that differ only in case and separators are corrected, if the tool takes or mentions no others', () => {
   for (const name of ['page_size', 'PageSize', 'page-size']) {
-    const mended = mend({ text: 'x', [name]: '5' })
-    assert.deepEqual(mended?.args, { text: 'x', pageSize: 5 })
-    assert.deepEqual(mended?.changes, [`${name} became pageSize`, 'pageSize: "5" became 5'])
-    assert.equal(mend({ text: 'x', [name]: 5 }, { ...SCHEMA, additionalProperties: true }), undefined)
+    const corrected = correct({ text: 'x', [name]: '5' })
+    assert.deepEqual(corrected?.args, { text: 'x', pageSize: 5 })
+    assert.deepEqual(corrected?.changes, [`${name} became pageSize`, 'pageSize: "5" became 5'])
+    assert.equal(correct({ text: 'x', [name]: 5 }, { ...SCHEMA, additionalProperties: true }), undefined)
   }
-  assert.deepEqual(mend({ text: 'x', page_size: 1, 'page-size': 2 })?.args, {
+  assert.deepEqual(correct({ text: 'x', page_size: 1, 'page-size': 2 })?.args, {
     text: 'x',
     pageSize: 1,
     'page-size': 2,
@@ -118,26 +118,26 @@ test('arguments are moved out of wrappers also if the tool is called by its own 
     problems: given => checks.problems(schema, given),
   }
   const around = { name: 'pods:delete', arguments: { name: 'x' } }
-  assert.deepEqual(mendArguments(schema, around, check, ['pods:delete'])?.args, { name: 'x' })
-  assert.equal(mendArguments(schema, { ...around, name: 'y' }, check, ['pods:delete']), undefined)
+  assert.deepEqual(correctArguments(schema, around, check, ['pods:delete'])?.args, { name: 'x' })
+  assert.equal(correctArguments(schema, { ...around, name: 'y' }, check, ['pods:delete']), undefined)
 })
 
 test('for a tool that takes any name, only a useless wrapper is removed', () => {
   const open = { ...SCHEMA, additionalProperties: true }
-  assert.deepEqual(mend({ arguments: { text: 'x' } }, open)?.args, { text: 'x' })
-  assert.equal(mend({ text: 'x', arguments: { text: 'y' } }, open), undefined)
+  assert.deepEqual(correct({ arguments: { text: 'x' } }, open)?.args, { text: 'x' })
+  assert.equal(correct({ text: 'x', arguments: { text: 'y' } }, open), undefined)
 })
 
 test('if the schema cannot be checked, nothing is corrected', () => {
   const unknown = { ...SCHEMA, $defs: { x: { $ref: 'https://example.com' } } }
   for (const args of [{ arguments: { text: 'x' } }, { text: 'x', page_size: 5 }])
-    assert.equal(mend(args, unknown), undefined)
+    assert.equal(correct(args, unknown), undefined)
 })
 
 test('the given arguments are not modified', () => {
   const given = { text: 'x', filter: { limit: '3' }, tags: ['a'] }
   const before = structuredClone(given)
-  mend(given)
+  correct(given)
   assert.deepEqual(given, before)
 })
 
@@ -154,9 +154,9 @@ test('valid arguments with known names are never changed, and corrected ones are
   const args = fc.dictionary(fc.constantFrom(...names), value as fc.Arbitrary<JsonValue>)
   fc.assert(
     fc.property(args, given => {
-      const mended = mend(given)
-      if (checks.fits(SCHEMA, given)) assert.equal(mended, undefined)
-      else if (mended) assert.equal(checks.fits(SCHEMA, mended.args), true)
+      const corrected = correct(given)
+      if (checks.fits(SCHEMA, given)) assert.equal(corrected, undefined)
+      else if (corrected) assert.equal(checks.fits(SCHEMA, corrected.args), true)
     }),
     { numRuns: 500 },
   )

@@ -12,7 +12,7 @@ export type Check = {
   problems(args: JsonObject): ErrorObject[] | undefined
 }
 
-export type Mended = {
+export type Corrected = {
   args: JsonObject
   /** The corrections, each in a few words. */
   changes: string[]
@@ -33,19 +33,19 @@ const LIST_IN_WORDS = /^\s*\[|[,;\n]/
  * Undefined if nothing needs to be corrected, or cannot be. Valid arguments are never changed if all their names are known or the
  * tool accepts any name. `names`: those of the tool itself, in which some calls wrap the arguments.
  */
-export function mendArguments(
+export function correctArguments(
   schema: JsonObject,
   args: JsonObject,
   check: Check,
   names: readonly string[] = [],
-): Mended | undefined {
+): Corrected | undefined {
   const { properties = {} } = schema
   const allKnown = isObject(properties) && Object.keys(args).every(name => Object.hasOwn(properties, name))
   if ((allKnown || isOpen(schema)) && check.fits(args) !== false) return undefined
   const inner = unwrap(schema, args, names)
-  const mended = inner && mendNamesAndValues(schema, inner, check)
-  if (mended) return { args: mended.args, changes: [UNWRAPPED, ...mended.changes] }
-  const whole = mendNamesAndValues(schema, args, check)
+  const corrected = inner && correctNamesAndValues(schema, inner, check)
+  if (corrected) return { args: corrected.args, changes: [UNWRAPPED, ...corrected.changes] }
+  const whole = correctNamesAndValues(schema, args, check)
   return whole && whole.changes.length > 0 ? whole : undefined
 }
 
@@ -76,16 +76,16 @@ function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string
 }
 
 /** Without changes if the arguments are valid; undefined if they cannot be made valid. */
-function mendNamesAndValues(schema: JsonObject, args: JsonObject, check: Check): Mended | undefined {
-  const named = isOpen(schema) ? { args, changes: [] } : mendNames(schema, args)
+function correctNamesAndValues(schema: JsonObject, args: JsonObject, check: Check): Corrected | undefined {
+  const named = isOpen(schema) ? { args, changes: [] } : correctNames(schema, args)
   const fits = check.fits(named.args)
   if (fits !== false) return fits ? named : undefined
-  const mended = mendValues(named.args, check)
-  return mended && { args: mended.args, changes: [...named.changes, ...mended.changes] }
+  const corrected = correctValues(named.args, check)
+  return corrected && { args: corrected.args, changes: [...named.changes, ...corrected.changes] }
 }
 
 /** `page_id` becomes `pageId`: unknown names that differ from a known one only in case and separators. */
-function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
+function correctNames({ properties }: JsonObject, args: JsonObject): Corrected {
   const taken = new Set(Object.keys(args))
   const changes: string[] = []
   if (!isObject(properties) || taken.size > MAX_NAMES) return { args, changes }
@@ -100,17 +100,17 @@ function mendNames({ properties }: JsonObject, args: JsonObject): Mended {
   return changes.length > 0 ? { args: Object.fromEntries(entries), changes } : { args, changes }
 }
 
-function mendValues(args: JsonObject, check: Check): Mended | undefined {
-  const mended = structuredClone(args)
+function correctValues(args: JsonObject, check: Check): Corrected | undefined {
+  const corrected = structuredClone(args)
   const changes: string[] = []
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const problems = check.problems(mended)
+    const problems = check.problems(corrected)
     const touched = new Set<string>()
     const deepestFirst = problems?.toSorted((a, b) => depthOf(b) - depthOf(a))
-    const done = deepestFirst?.flatMap(problem => mendValue(mended, problem, touched) ?? [])
+    const done = deepestFirst?.flatMap(problem => correctValue(corrected, problem, touched) ?? [])
     if (!done || done.length === 0) return undefined
     changes.push(...done)
-    if (check.fits(mended)) return { args: mended, changes }
+    if (check.fits(corrected)) return { args: corrected, changes }
   }
   return undefined
 }
@@ -125,7 +125,7 @@ function touch(touched: Set<string>, instancePath: string): void {
 }
 
 /** Changes one value in place and describes it, unless it or a value in it was changed before. */
-function mendValue(
+function correctValue(
   args: JsonObject,
   { instancePath, keyword, params }: ErrorObject,
   touched: Set<string>,
