@@ -97,7 +97,7 @@ export class Site {
     }
   }
 
-  /** Callers who share a child are told apart by what the router names them; others by their sessions. */
+  /** Callers who share a child are distinguished by the name that the router sends; others by their sessions. */
   #identityOf(headers: RequestHeaders): Identity {
     const id = this.#options.sessions === 'shared' ? headerOf(headers, CALLER_HEADER) : undefined
     return id === undefined ? ANONYMOUS : { ...ANONYMOUS, id }

@@ -15,6 +15,6 @@ export async function loginsInCluster(place: Place): Promise<ShownLogin[]> {
 export async function deleteInCluster(place: Place, logins: readonly ShownLogin[]): Promise<void> {
   for (const { server, id } of logins) {
     if (!(await deleteAtRouters(place, LOGINS_PATH, server, id)))
-      throw new CommandError(`a login at ${server} could not be deleted: no router has it any more`)
+      throw new CommandError(`a login at ${server} could not be deleted: no router has it`)
   }
 }

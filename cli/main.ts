@@ -11,7 +11,7 @@ if (process.env.npm_command !== undefined) endWithParent()
 process.exitCode = await runProgram(process.argv.slice(2), process.env)
 setTimeout(() => process.exit(), LINGER_MS).unref()
 
-/** npm that is told to end ends only the shell between it and this process. */
+/** If npm is terminated, it ends only the shell between it and this process. */
 function endWithParent(): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** What goes on while one waits: on a terminal lines, and one more that is written over; elsewhere entries of the log. */
+/** Shows progress: on a terminal as lines, the last of which is overwritten; otherwise as log entries. */
 import type { Problem } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Findings } from '../local/reloader.ts'

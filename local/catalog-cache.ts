@@ -21,7 +21,7 @@ export type CachedCatalog = {
 export type CatalogCache = {
   /** The catalog cached for this revision of a server; undefined if there is none that can be read. */
   load(server: string, revision: string): Promise<CachedCatalog | undefined>
-  /** Writes a catalog atomically. Throws if that fails; the gateway can go on without the cache. */
+  /** Writes a catalog atomically. Throws if that fails; the gateway works without the cache too. */
   save(server: string, revision: string, cached: CachedCatalog): Promise<void>
   /** Deletes the oldest files above the limit. */
   prune(): Promise<void>

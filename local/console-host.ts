@@ -1,4 +1,4 @@
-/** What a laptop tells its console, and does for it: wake, restart and read servers again, and approve changed tools. */
+/** The data of a laptop's console, and its actions: wake, restart and read servers again, and approve changed tools. */
 
 import { changesOf } from '../core/catalog/tool-changes.ts'
 import { diffTools } from '../core/catalog/tool-diff.ts'

@@ -33,7 +33,7 @@ export type ServerStatusLine = {
   protocol?: string
   /** Client features that it cannot use, and why. */
   notOffered?: string
-  /** Tools that changed since they were approved: told, or held back. */
+  /** Tools that changed since they were approved: reported, or held back. */
   changes?: ToolChanges & { pin?: 'Warn' | 'Hold' }
   /** Text that hides characters. */
   hiddenText?: HiddenText

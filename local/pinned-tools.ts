@@ -1,4 +1,4 @@
-/** One server's tools compared with the approved ones: what is served of a list, and what is told. */
+/** Compares one server's tools with the approved ones: decides which tools of a list are served, and reports changes. */
 import type { Logger } from 'pino'
 import { type HiddenText, hiddenTextIn } from '../core/catalog/hidden-text.ts'
 import { pinTools } from '../core/catalog/pin.ts'
@@ -41,7 +41,7 @@ export class PinnedTools {
         served: Served
       }
     | undefined
-  /** Digest of the changes that were told and kept last. */
+  /** Digest of the changes that were last reported and stored. */
   #reported: string | undefined
   #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()

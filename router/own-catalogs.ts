@@ -50,7 +50,7 @@ export class OwnCatalogs {
   /** How often there were new vectors. */
   #renewals = 0
   #toldFullMs = Number.NEGATIVE_INFINITY
-  /** By caller: when it was told that their lists are too long. */
+  /** By caller: when it was logged that the caller's lists are too long. */
   readonly #toldLong = new Map<string, number>()
 
   constructor(options: OwnCatalogsOptions) {

@@ -96,7 +96,7 @@ export type AdminPort = {
   peers?: () => Promise<readonly string[]>
   /** The origin of this admin port, as the others reach it. */
   own?: string
-  /** What the operator writes, and the other routers are told, of the logins of users. Absent: nobody logs in. */
+  /** The logins of users that the operator writes and the other routers are sent. Absent: nobody logs in. */
   logins?: ClusterLogins
 }
 
@@ -185,7 +185,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   }
 }
 
-/** Logins are handed over when no call is in flight any more, by which they are renewed; the operator hears of them at the admin port. */
+/** Logins are handed over once no call is in flight that could renew them. The operator reads them at the admin port. */
 function closePorts(
   { agents, admin }: Pick<Ports, 'agents' | 'admin'>,
   drainMs: number,

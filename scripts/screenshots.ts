@@ -46,7 +46,7 @@ async function take(browser: Browser, base: string, name: string, theme: 'light'
   const page = await browser.newPage({ viewport: SIZE, colorScheme: theme })
   await page.goto(`${base}#${VIEWS[name]?.hash ?? ''}`, { waitUntil: 'domcontentloaded' })
   await page.locator('main h1').first().waitFor()
-  // What comes by the stream and by the first requests: nothing tells that it was all.
+  // Waits for the data of the stream and of the first requests. Nothing signals that it is complete.
   await page.waitForTimeout(SETTLED_MS)
   const path = join(FOLDER, `${name}-${theme}.png`)
   await page.screenshot({ path })

@@ -3,14 +3,14 @@ import { firstHidden, reveal } from '../hidden-characters.ts'
 import type { JsonValue } from '../json.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
-/** Places that are told; the others are counted. */
+/** How many places are reported; the others are only counted. */
 const MAX_REPORTED = 10
 const MAX_NAME_CHARACTERS = 80
 
 export type HiddenText = {
   /** Sentences such as `tool "read": U+202E right-to-left override`; at most ten. */
   findings: string[]
-  /** Tools and other texts with hidden characters, also those that are not told. */
+  /** Number of tools and other texts with hidden characters, including those that are not reported. */
   count: number
 }
 

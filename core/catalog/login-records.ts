@@ -7,7 +7,7 @@ export type LoginRecord = { server: string; id: string; value: string }
 export const LOGIN_ID = /^[0-9a-f]{64}$/
 export const LOGIN_VALUE = /^\d{1,15}\.[\w-]*$/
 export const MAX_LOGIN_CHARACTERS = 24_000
-/** A router tells the operator of no more at once. */
+/** How many logins a router reports to the operator at once. */
 export const MAX_LOGINS_AT_ONCE = 256
 
 /** How ids begin. */

@@ -13,7 +13,7 @@ export type ToolChanges = {
   removed: string[]
 }
 
-/** Names that a sentence or a list of the status tells. */
+/** Limits of names in a sentence, and in a list of the status. */
 const MAX_IN_LINE = 8
 export const MAX_IN_STATUS = 50
 
@@ -30,7 +30,7 @@ export function changesLine({ changed, added, removed }: ToolChanges): string {
     .join('; ')
 }
 
-/** The changes as a status tells them: names with visible characters, at most 50 of each kind. */
+/** The changes as a status reports them: names with visible characters, at most 50 of each kind. */
 export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
   const firstOf = (list: string[]) => list.slice(0, MAX_IN_STATUS).map(shownName)
   return {
@@ -73,7 +73,7 @@ export function changesOf(
 }
 
 function isSame(a: ToolDefinition | undefined, b: ToolDefinition): boolean {
-  // Servers usually repeat themselves to the letter: sorting the keys takes several times as long.
+  // Servers usually repeat their lists exactly. Sorting the keys takes several times as long as comparing the text.
   return JSON.stringify(a) === JSON.stringify(b) || canonicalJson(a) === canonicalJson(b)
 }
 

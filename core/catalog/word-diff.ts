@@ -2,7 +2,7 @@
 
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string }
 
-/** Beyond this many pairs of words (32 MB), what differs is told as a whole. */
+/** Beyond this many pairs of words (32 MB), the differing parts are shown as a whole. */
 const MAX_PAIRS = 8_000_000
 const WORDS = /\s+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu
 

@@ -158,7 +158,7 @@ export type ConsoleGateway = {
   generation?: number
   routers: { pod: string; generation?: number }[]
   search?: { semantic: 'embedded' | 'endpoint' | 'off'; reason?: string }
-  /** Whether it tells its callers apart. */
+  /** Whether it distinguishes callers by credentials. */
   auth: boolean
   url?: string
   conditions: ConsoleCondition[]

@@ -15,7 +15,7 @@ const MIN_WATCH_MS = 1_000
 /** How often an API server that did not know an optional kind is asked again. */
 const ABSENT_RETRY_MS = 30_000
 const RETRY = { firstMs: 250, longestMs: 10_000 }
-/** While failures of one kind go on, one in this time is a warning. */
+/** While failures of one kind continue, one within this time is logged as a warning. */
 const WARN_AGAIN_MS = 30_000
 /** The durations of watches and resyncs vary by this share, so that replicas do not send their requests at the same time. */
 const JITTER = 0.25

@@ -21,7 +21,7 @@ const PROTOCOL = 'v4.channel.k8s.io'
 const [DATA, ERROR] = [0, 1]
 /** A channel and the two bytes of a port. */
 const HEAD_BYTES = 3
-/** A reader that lags behind by more is cut off: the other side cannot be told to wait. */
+/** A reader that lags behind by more is disconnected, since the protocol cannot make the other side wait. */
 const MAX_UNREAD_BYTES = 64 << 20
 const CONNECT_TIMEOUT_MS = 10_000
 const DENIED: ReadonlySet<number> = new Set([401, 403])

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import type { Identity } from './identity.ts'
 
 export type User = {
-  /** Equal for the same user only: callers choose their subjects, so nothing shorter tells users apart. */
+  /** Equal only for the same user. Callers choose their subjects, so nothing shorter distinguishes users. */
   readonly key: string
-  /** SHA-256 of the key, in hex: tells users apart where the key must not be shown. */
+  /** SHA-256 of the key, in hex: identifies users where the key must not be shown. */
   readonly digest: string
   /** The beginning of the digest, for people, status and names of objects. */
   readonly id: string

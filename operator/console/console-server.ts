@@ -109,7 +109,7 @@ function refusalOf(request: IncomingMessage): string | undefined {
   return request.method === 'POST' ? noActionOf(request) : foreignPage(request)
 }
 
-/** Sends a file of the page. An attribute tells the page that it is the console of a cluster. */
+/** Sends a file of the page. An attribute marks it as the console of a cluster. */
 function sendFile(response: ServerResponse, page: ConsolePage, name: string | undefined): void {
   const file = fileOf(page, name)
   if (!file) throw new Fault('not_found', 'There is no such file.')

@@ -1,4 +1,4 @@
-/** How authentication and access stand in a router: told in its status, and logged when it changes. */
+/** The state of authentication and access in a router: reported in its status, and logged when it changes. */
 import { type AccessReport, reportAccess } from '../../core/catalog/access-report.ts'
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import type { Catalog } from '../catalog/catalog.ts'

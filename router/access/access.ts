@@ -8,7 +8,7 @@ import { type View, viewOf } from './view.ts'
 /** Returns what a caller sees of a catalog. Results belong to the catalog, so that no decision survives a change of rules or servers. */
 export type Access = (catalog: Catalog, identity: Identity) => Catalog
 
-/** Tools, resources and so on in all restricted catalogs that are kept; others are made anew when they are needed again. */
+/** Limit of tools, resources and so on in all restricted catalogs that are kept. Others are built again when they are needed. */
 const ROOM = 500_000
 /** What a restricted catalog takes besides these, in the same unit. */
 const OVERHEAD = 500

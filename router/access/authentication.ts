@@ -39,7 +39,7 @@ export type AuthenticationOptions = {
   remotes?: Partial<RemoteRules>
   clock: Clock
   log: Log
-  /** Told of the keys of issuers. */
+  /** Gets the states of issuers' keys. */
   metrics: Pick<AccessMetrics, 'keysFetched' | 'watchKeys'>
 }
 
@@ -111,7 +111,7 @@ type Verifier = {
   verifying: Map<string, Promise<Found>>
 }
 
-/** A config with another `auth` begins anew, so that nobody stays admitted by the one before. */
+/** A config with another `auth` starts from scratch, so that nobody stays admitted by the previous one. */
 function verifierFor(
   auth: AuthConfig,
   before: Verifier | undefined,

@@ -209,7 +209,7 @@ function readObject(text: string, { host }: URL): JsonObject {
     const value: unknown = JSON.parse(text)
     if (isObject(value)) return value
   } catch {
-    // Told as any other text that is no object.
+    // Reported like any other text that is not an object.
   }
   throw new Fault('invalid_data', `The answer of ${host} is not JSON`)
 }

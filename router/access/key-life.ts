@@ -1,4 +1,4 @@
-/** How long public keys of issuers and of the API server are used, and what is told of a failure to fetch them. Pure. */
+/** How long public keys of issuers and of the API server are used, and what is reported if they cannot be fetched. Pure. */
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 
 /** Keys are fetched again in the background when they are older. */

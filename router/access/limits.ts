@@ -163,7 +163,7 @@ function textOf({ limit, counts, everyMs }: RateLimit): string {
   )
 }
 
-/** What an agent is told, in words: clients drop the body of a 429. */
+/** The sentence about a reached limit: for answers to agents, and for the body of a 429, which most clients drop. */
 export function limitedSentence({ text, waitMs }: Limited): string {
   return `The limit of ${text} is reached; again in ${Math.ceil(waitMs / 1_000)} s.`
 }

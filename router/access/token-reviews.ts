@@ -35,7 +35,7 @@ const PAUSE_MS: Record<Exclude<Verdict, 'accepted'>, number> = { denied: 10_000,
 
 const DENIED = refused(
   'ReviewDenied',
-  'The API server does not accept the token any more: the pod or the ServiceAccount that it belongs to was deleted.',
+  'The API server no longer accepts the token: the pod or the ServiceAccount that it belongs to was deleted.',
 )
 /** Not the last good answer instead: it is as old as the gateway's manifest allows, and a way in for deleted pods. */
 const UNAVAILABLE: Refused = {

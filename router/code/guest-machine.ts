@@ -107,7 +107,7 @@ function hostFunctions(context: QuickJSContext, host: GuestHost): QuickJSHandle[
   return [send, log]
 }
 
-/** The interpreter asks from time to time whether to go on, but not while one of its built-in functions runs, so the main thread has a timer too. */
+/** The interpreter asks from time to time whether to continue, but not while one of its built-in functions runs, so the main thread has a timer too. */
 function watchTime(runtime: QuickJSRuntime, mostMs: number) {
   let spentMs = 0
   /** Infinite while no script runs. */

@@ -44,7 +44,7 @@ export type Sandboxes = {
 
 /**
  * The memory of scripts is outside of the V8 heap, which holds only messages. Once the memories of ended scripts, 16 MB each, come to
- * half of the heap's limit, V8 collects all garbage before it goes on; with 64 MB every second script waited 10 ms for that.
+ * half of the heap's limit, V8 collects all garbage before it continues; with 64 MB every second script waited 10 ms for that.
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 4, stackSizeMb: 16 }
 /** A thread should keep nothing of its scripts. It is replaced after so many, in case it does. */

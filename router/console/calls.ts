@@ -23,7 +23,7 @@ const WITHHELD =
 export type KeptCall = { call: ConsoleCall; by: string; payload?: string }
 
 export type Calls = {
-  /** Names this run of the gateway: the numbers of calls begin anew with the next. */
+  /** Identifies this run of the gateway. The next run numbers its calls from the start. */
   readonly run: string
   called(record: CallRecord): void
   searched(ms: number, hits: number, by: RecordedRequest): void

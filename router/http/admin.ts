@@ -40,15 +40,15 @@ export type AdminOptions = AppOptions & {
   metrics: MetricsPage
   /** The status that the operator polls; never secrets. */
   status: () => JsonObject
-  /** What `/events` tells the operator of. */
+  /** What `/events` reports to the operator. */
   wakes: WakeRequests
-  /** Logins of users: what `/events` tells of too, what other routers ask for, and `portolan logins`. */
+  /** Logins of users. `/events` reports them too; other routers and `portolan logins` read them. */
   logins?: ClusterLogins
   /** Content of /debug/status. Absent: the page is not served. */
   debugStatus?: () => JsonObject
   /** Content of /debug/users, for callers in this pod only. */
   users?: UsersPage
-  /** What the other routers of the gateway are told. */
+  /** What the other routers of the gateway are sent. */
   exchanging: QuotaPageOptions
   /** What the operator's console asks for. Absent: it is not served. */
   console?: OperatorConsole

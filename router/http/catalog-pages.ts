@@ -45,7 +45,7 @@ export function addCatalogPages(app: App, options: CatalogPagesOptions): void {
   addListPage(app, options, seen)
 }
 
-/** What the sender of a request may see of a catalog. Rejects if it is not admitted any more. */
+/** The part of a catalog that the sender of a request may see. Rejects if the sender is no longer admitted. */
 type Seen = (request: FastifyRequest, catalog: Catalog) => Promise<Snapshot>
 
 function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOptions, seen: Seen): void {
@@ -93,7 +93,7 @@ function addListPage(app: App, { served, onRequest }: CatalogPagesOptions, seen:
     const lists = whole ? [...(await seen(request, whole)).catalogs.values()] : []
     const list = lists.find(one => catalogVersion(one) === request.params.version)
     if (list) return send(reply, await content(list))
-    const message = 'No server has a catalog of this version any more; read /catalog again.'
+    const message = 'No server still has a catalog of this version; read /catalog again.'
     respond(reply, 404, TRANSPORT_ERROR, message)
     return reply
   })

@@ -5,7 +5,7 @@ import { notOfPage } from './users-page.ts'
 
 export const LOGINS_PATH = '/debug/logins'
 
-/** `id` tells a login from all others. */
+/** `id` identifies a login. */
 export type ShownLogin = {
   server: string
   id: string

@@ -42,7 +42,7 @@ export type McpRouteOptions = {
   identify?: Identify
   /** Whether a replica's credential was issued for the request that has it. Absent: `identify` accepts none. */
   covers?: InternalCredentials['covers']
-  /** Keeps requests whose callers are told apart. */
+  /** Keeps requests of callers that are distinguished by credentials. */
   openRequests?: Pick<OpenRequests, 'add'>
   /** Absent: requests are not limited. */
   limits?: Pick<Limits, 'request'>

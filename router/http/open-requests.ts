@@ -9,7 +9,7 @@ import type { Identify } from './mcp-route.ts'
 export type OpenRequests = {
   /** Keeps a request until its answer is sent. */
   add(raw: ServerResponse, identity: Identity, authorization: string | undefined): void
-  /** Ends the answers to callers whose credentials are not admitted any more. `kind`: looks at callers of this kind only. */
+  /** Ends the answers to callers whose credentials are no longer admitted. `kind`: only of callers of this kind. */
   review(access: AccessConfig, kind?: IdentityKind): Promise<void>
 }
 

@@ -109,7 +109,7 @@ async function exchangeWith(
   })
   const answer = status === 200 ? readQuotaReport(text) : undefined
   if (!answer) throw new Fault('invalid_data', `${origin} answered with status ${status}`)
-  // After a restart a peer knows nothing any more, and has another name.
+  // After a restart a peer has lost its counts, and has another name.
   const isSame = received === undefined || received.router === answer.cursor.router
   if (!quotas.merge(answer) || !isSame) return { known: {}, isWhole: false }
   return {

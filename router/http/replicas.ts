@@ -54,7 +54,7 @@ const CONNECT_TIMEOUT_MS = 1_000
 /** Shorter than the time for which a closing replica still accepts requests, so that this side closes idle connections. */
 const IDLE_MS = 1_000
 const NOTIFY_TIMEOUT_MS = 5_000
-/** Headers of a single connection, headers that are written anew, and the origin, which was checked already. */
+/** Headers of a single connection, headers that are written again, and the origin, which was checked already. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

@@ -161,7 +161,7 @@ function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
       if (isOnThisMachine(request.raw)) done()
       else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
     })
-  // They name servers and tools, which not every caller may see where callers are told apart.
+  // They name servers and tools, which not every caller may see if callers are distinguished by credentials.
   const admitted: OnRequest = (request, reply, done) =>
     (config()?.access.auth ? here : onRequest)(request, reply, done)
   if (metrics)

@@ -1,4 +1,4 @@
-/** Logins that browsers have begun: what must be kept until they come back is sealed in a cookie, so that any replica can go on. */
+/** Logins that browsers have begun. Their state is encrypted in a cookie until the browser comes back, so that any replica can continue. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -76,7 +76,7 @@ export class BrowserLogins {
   }
 }
 
-/** Browsers are told the same whatever the reason, which only the audit stream names. */
+/** Browsers get the same message for every reason, which only the audit stream names. */
 export function loginOver(reason: string): Fault {
   return new Fault('bad_request', 'This login was not begun here, or is over', { details: { reason } })
 }

@@ -19,7 +19,7 @@ export type LoginStore = {
   /** Undefined if there is none for this URL. */
   read(name: string, url: string, user: User): Promise<KeptLogin | undefined>
   write(login: KeptLogin, user: User): Promise<void>
-  /** Of what was read, because it is of no use any more; what another process has written meanwhile stays. */
+  /** Deletes what was read, since it is no longer of use. What another process has written meanwhile stays. */
   delete(name: string, url: string, user: User): Promise<void>
 }
 

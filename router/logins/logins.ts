@@ -36,7 +36,7 @@ const ANSWER_MS = 10_000
 /** A token is renewed this long before it expires. */
 const RENEW_BEFORE_MS = 30_000
 const UNKNOWN_LIFE_MS = 5 * 60_000
-/** A renewed token that is refused so soon was never good: renewing it again would go on for ever. */
+/** If a renewed token is refused within this time, renewing it again would not help, and would never end. */
 const TRIED_MS = 60_000
 
 export class Logins {

@@ -85,13 +85,13 @@ export class Renewals {
     return undefined
   }
 
-  /** Tells the other routers of a login. Those that cannot be reached read it later, from its Secret. */
+  /** Sends a login to the other routers. Those that cannot be reached read it later, from its Secret. */
   async share(login: Pick<KeptLogin, 'name' | 'url'>, user: User): Promise<void> {
     const record = this.#options.store.record(login, user)
     if (record) await this.tell(record)
   }
 
-  /** Tells the other routers of a login. True if one has it now, and will tell the operator of it, too. */
+  /** Sends a login to the other routers. True if one of them has it now, and will report it to the operator too. */
   async tell(record: LoginRecord): Promise<boolean> {
     const peers = this.#peers
     if (!peers) return false
@@ -103,7 +103,7 @@ export class Renewals {
     return answers.some(({ status }) => status === 'fulfilled')
   }
 
-  /** From now on the other routers renew, and keep what they are told. */
+  /** From now on the other routers renew logins, and keep those that they are sent. */
   retire(): void {
     this.#isRetired = true
   }

@@ -49,7 +49,7 @@ export type RouterLoginsOptions = {
   /** How issuers are reached. */
   guard: HostGuard
   clock: Clock
-  /** Tells the other routers of a new login, since the next call may reach any of them. Absent: there are no others. */
+  /** Sends a new login to the other routers, since the next call may reach any of them. Absent: there are no others. */
   share?: (login: Pick<KeptLogin, 'name' | 'url'>, user: User) => Promise<void>
 }
 
@@ -57,7 +57,7 @@ export type LoginServerOf = Pick<RouterServer, 'name' | 'endpoint'>
 
 /** Logins that are begun at a time by browsers of which nothing is known. */
 const MAX_BEGINNING = 16
-/** Of a client that registered itself at an issuer: then it registers anew. */
+/** Of a client that registered itself at an issuer: then it registers again. */
 const CLIENT_MS = 60 * 60_000
 
 export class RouterLogins implements ConnectHost, LoginPages {
@@ -193,7 +193,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     const { access } = this.#config() ?? {}
     const issuers = access?.auth?.jwt ?? []
     const issuer = issuers.find(({ issuer }) => issuer === of)
-    if (!access || !issuer) throw unknownIssuer('The gateway admits nobody by this issuer any more')
+    if (!access || !issuer) throw unknownIssuer('The gateway no longer admits users of this issuer')
     // All issuers send browsers back to the same address: without a name, the answer may be of another one.
     if (issuers.length > 1 && answer.iss === undefined)
       throw new Fault(
@@ -242,7 +242,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     return found
   }
 
-  /** For the audit stream; undefined if the gateway does not know the user's issuer any more. */
+  /** For the audit stream; undefined if the gateway no longer knows the user's issuer. */
   #whoIs({ key }: User): Who | undefined {
     const [url, subject = ''] = key.split('\0')
     const issuer = this.#issuers().find(({ issuer }) => issuer === url)?.name

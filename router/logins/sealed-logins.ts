@@ -59,7 +59,7 @@ export class SealedLogins implements LoginStore {
     this.#keep({ server: name, id, value: `${timeOfLogin(this.#newest(name, id)) + 1}.` })
   }
 
-  /** What the operator has to write, of these servers: so many at once that they all have their turn. */
+  /** Logins of these servers that the operator has to write: as many as it reads at once, those first that were not returned before. */
   waiting(isServed: (server: string) => boolean): LoginRecord[] {
     const records = this.unwritten(isServed).slice(0, MAX_LOGINS_AT_ONCE)
     for (const record of records) {
@@ -69,7 +69,7 @@ export class SealedLogins implements LoginStore {
     return records
   }
 
-  /** All of that, of which the operator is told a part at a time. */
+  /** All logins of these servers that the operator has to write. */
   unwritten(isServed: (server: string) => boolean): LoginRecord[] {
     for (const [id, { server, value }] of this.#waiting) {
       const kept = this.#kept(server, id)

@@ -18,7 +18,7 @@ export type QueryEncoderOptions = {
   /** How long a search waits. */
   timeoutMs: number
   clock: Clock
-  /** Called when an encoding ended, even if no search waited for it any more. */
+  /** Called when an encoding ended, even if no search still waited for it. */
   onEncoded: (error?: unknown) => void
   /** Called when a search got its vector, or with the reason why it did not. */
   onAnswered: (missed?: Missed) => void

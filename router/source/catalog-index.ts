@@ -22,7 +22,7 @@ export function catalogIndexOf({ generation, config, catalogs }: Snapshot): Cata
   }
 }
 
-/** A sidecar calls a server directly if it needs no Secret, tells no users apart and is not run by the operator; the gateway calls the others for it. */
+/** A sidecar calls a server directly if it needs no Secret, does not distinguish users and is not run by the operator. It calls the others through the gateway. */
 function forSidecar(server: RouterServer): RouterServer {
   const { endpoint } = server
   if (endpoint.kind !== 'http') return server

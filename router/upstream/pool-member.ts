@@ -288,7 +288,7 @@ function closedFault(): Fault {
 }
 
 function replacedFault(): Fault {
-  return new Fault('upstream_asleep', 'the server was configured anew', { details: { replaced: true } })
+  return new Fault('upstream_asleep', 'the server was reconfigured', { details: { replaced: true } })
 }
 
 function openFault(breaker: Breaker): Fault {

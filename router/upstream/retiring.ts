@@ -1,4 +1,4 @@
-/** Pool members that were replaced or are not needed any more, until their calls in flight are done. */
+/** Pool members that were replaced or are no longer needed, until their calls in flight are done. */
 import type { PoolMember } from './pool-member.ts'
 
 /** The longest time for which a replaced upstream is kept for its calls in flight. */

@@ -13,7 +13,7 @@ export type UserListsDeps = {
   /** The lists of a server that all users share; undefined before they are known. */
   shared: (server: string) => ServerCatalog | undefined
   room: ListRoom
-  /** Called when a user has other lists, or none any more. */
+  /** Called when a user has other lists, or no longer any. */
   onChanged: () => void
   /** Called when they could not be read, for the first of several times in a row. */
   onFailed: (server: string, user: User, error: unknown) => void
@@ -71,7 +71,7 @@ export class UserLists {
     return this.#readBeside !== this.#shared?.digest || clock.now() >= this.#againMs
   }
 
-  /** The user's upstream has answered a call, so it is up, and a pause after failures need not go on. */
+  /** The user's upstream has answered a call, so it is up, and a pause after failures can end. */
   answered(): void {
     const { isWanted, clock } = this.#options
     if (!isWanted()) return
@@ -97,7 +97,7 @@ export class UserLists {
     this.#reading = { done, begunMs }
   }
 
-  /** The server has told the user that they have changed: they are read again, at most once a second, and seldom if it says so all the time. */
+  /** The server has notified the user of changed lists: they are read again, at most once a second, and rarely if it notifies all the time. */
   changed(): void {
     const { clock, isWanted } = this.#options
     if (!isWanted() || this.#readBeside === NEVER || this.#changing || this.#life.signal.aborted) return

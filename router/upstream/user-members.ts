@@ -38,7 +38,7 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
   clock: Clock
   /** Names and URLs of the issuers that the gateway admits. */
   issuers: () => readonly { name: string; issuer: string }[]
-  /** Closes a member that is not used any more, after its calls in flight. */
+  /** Closes a member that is no longer used, after its calls in flight. */
   retire: (member: PoolMember) => void
   /** For the lists that users have of their own. Absent: they are not read. */
   lists?: UserListsDeps
@@ -81,7 +81,7 @@ export class UserMembers {
     return this.#server.transport === 'stdio' || this.#server.sleep !== undefined
   }
 
-  /** Applies new limits of the same server. Users whose credentials have changed begin anew. */
+  /** Applies new limits of the same server. Users whose credentials have changed get a new upstream. */
   adopt(server: RouterServer): void {
     this.#server = server
     this.#secrets = secretsOf(server)
@@ -98,7 +98,7 @@ export class UserMembers {
     try {
       return await user.call(call, signal)
     } catch (error) {
-      // There is no pod for this user: who comes back is looked at anew.
+      // There is no pod for this user. If the user comes back, this is checked again.
       if (error instanceof Fault && error.details.reason === 'TooManyUsers') this.#remove(user)
       throw error
     }
@@ -226,7 +226,7 @@ export class UserMembers {
     return created
   }
 
-  /** Callers who are not told apart have none of their own. */
+  /** Callers who cannot be distinguished have no upstream of their own. */
   #listsFor(user: User, member: PoolMember): UserLists | undefined {
     const { lists, clock } = this.#options
     if (!lists || user === LOCAL_USER) return undefined

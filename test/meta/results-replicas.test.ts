@@ -41,7 +41,7 @@ test('a restarted replica has no results, and a replica with another key is neve
   const stranger = await startReplica(t, 'another key')
   for (const { url } of [again, second, stranger]) {
     const answer = await callTool(url, 'read_mcp_resource', { uri })
-    assert.match(answer.content[0]?.text ?? '', /not kept any more/)
+    assert.match(answer.content[0]?.text ?? '', /no longer kept/)
   }
 })
 

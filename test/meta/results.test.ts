@@ -68,7 +68,7 @@ test('resources/read gives the parts under their URI, and says in _meta what com
   const gone = await fixture.request('resources/read', {
     uri: 'portolan+result/local/aaaaaaaaaaaaaaaaaaaaaaaa',
   })
-  assert.match(gone.error?.message ?? '', /not kept any more/)
+  assert.match(gone.error?.message ?? '', /no longer kept/)
 })
 
 test('of several texts the first that does not fit is cut, and the following parts contain the others', async () => {
@@ -113,7 +113,7 @@ test('a part can be read for ten minutes after the last read; then the answer sa
   clock.advance(10 * 60_000)
   const gone = await fixture.call('read_mcp_resource', { uri })
   assert.equal(gone.isError, true)
-  assert.match(gone.content[0]?.text ?? '', /not kept any more.*Call the tool again/)
+  assert.match(gone.content[0]?.text ?? '', /no longer kept.*Call the tool again/)
 })
 
 test('a forged handle is refused, and its owner is not contacted', async () => {
@@ -129,7 +129,7 @@ test('a forged handle is refused, and its owner is not contacted', async () => {
   for (const wrong of forged) {
     const answer = await fixture.call('read_mcp_resource', { uri: wrong })
     assert.equal(answer.isError, true, wrong)
-    assert.match(answer.content[0]?.text ?? '', /not kept any more/)
+    assert.match(answer.content[0]?.text ?? '', /no longer kept/)
   }
 })
 

@@ -41,7 +41,7 @@ for (const profile of ALL)
     assert.match(several ?? '', /a tool of several servers/)
     assert.match(wrong ?? '', /The whole input_schema: \S+/)
     assert.match(cut ?? '', /What follows, within 10 minutes: \S+ with \S+ "(?:return read\(\\")?portolan/)
-    assert.match(gone ?? '', /"gone" is not here any more\. (Search with|Look through) \S+\.$/)
+    assert.match(gone ?? '', /"gone" is no longer here\. (Search with|Look through) \S+\.$/)
   })
 
 test('the documented number and cost of the meta-tools are those that were counted', () => {

@@ -83,7 +83,7 @@ export function unaskable({ method }: ServerRequest): JsonRpcError {
 /** The error for a caller that did not declare the capability that the server's question needs. */
 export function missingCapability(question: ServerRequest, requiredCapabilities: JsonObject): JsonRpcError {
   const message =
-    `The server has to ask for ${question.method.slice(0, 100)} to go on, and the client did not declare ` +
+    `The server has to ask for ${question.method.slice(0, 100)} to continue, and the client did not declare ` +
     `that it can be asked for this: ${Object.keys(requiredCapabilities).join(', ')}`
   return { code: MISSING_CAPABILITY, message, data: { requiredCapabilities } }
 }

@@ -18,7 +18,7 @@ const RETRY_DELAY_MS = 250
 
 const NOTHING_WANTED: JsonRpcError = {
   code: INTERNAL_ERROR,
-  message: 'The server wants answers to go on, and names neither a question nor a state to go on from.',
+  message: 'The server needs answers to continue, but names neither a question nor a state to continue from.',
 }
 
 /** Resolves with the first reply without questions. Rejects with the Fault of the request's signal, or of an unanswered question. */

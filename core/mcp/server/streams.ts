@@ -27,7 +27,7 @@ export type Stream = StreamOwner & {
 
 export const MAX_STREAMS = 4_096
 const MAX_STREAMS_A_CLIENT = 4
-/** One caller may use this share of all streams, and all anonymous ones together half, where callers are told apart. */
+/** If callers are distinguished by credentials: the share of all streams that one caller, and that all anonymous callers together, may use. */
 const SHARE_OF_A_CALLER = 1 / 16
 const SHARE_OF_ANONYMOUS = 1 / 2
 /** A client that leaves more than this unread is disconnected; it may reconnect. */

@@ -9,7 +9,7 @@ export function isForProgram({ code }: JsonRpcError, { requestState, inputRespon
   return brings || code === MISSING_CAPABILITY || code === URL_ELICITATION_REQUIRED
 }
 
-/** The fields of a repeated request that carry answers to questions, for params that are built anew. */
+/** The fields of a repeated request that carry answers to questions, for params that are built again. */
 export function answersIn({ inputResponses, requestState }: JsonObject): JsonObject {
   return {
     ...(inputResponses !== undefined && { inputResponses }),

@@ -33,7 +33,7 @@ export type SearchScope = {
   wanted?: (item: Item) => boolean
 }
 
-/** What an agent is told if `fitsNone`. */
+/** The sentence for agents if `fitsNone`. */
 export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
 const MAX_EXTRAS = 3
 /** How many are looked at: whether one stands out from the others of its server. */

@@ -23,7 +23,7 @@ export function isServed({ config }: Catalog, profile: Profile): boolean {
 
 /**
  * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. Under a view only
- * where callers are told apart, since only then the ids of tasks are bound to them.
+ * where callers are distinguished by credentials, since only then the ids of tasks are bound to them.
  */
 export function carriesTasks(
   { name, sessions }: RouterServer,

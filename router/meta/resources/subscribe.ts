@@ -89,7 +89,7 @@ export async function subscribe(
   return { result: {} }
 }
 
-/** Ends a subscription as soon as its caller may not read the resource any more. */
+/** Ends a subscription as soon as its caller may no longer read the resource. */
 async function endWithView(
   { views, catalog }: SubscribeDependencies,
   { server, uri }: ResourceTarget,

@@ -42,7 +42,7 @@ async function partOf({ results, request }: Work, name: string): Promise<Part | 
 }
 
 const GONE: Refusal = {
-  refusal: `That part of a result is not kept any more: it is for ${KEPT_MINUTES} minutes, the newest results first. Call the tool again, or ask it for less.`,
+  refusal: `That part of a result is no longer kept: results are kept for ${KEPT_MINUTES} minutes, the newest ones first. Call the tool again, or ask it for less.`,
   outcome: 'rejected',
 }
 const OWNER_GONE: Refusal = {

@@ -93,7 +93,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'upstream_protocol':
       return `The answer of server ${name} is not valid MCP. Trying again is unlikely to help; use another tool.`
     case 'not_found':
-      return `Server ${name} is not here any more. ${sentenceOf(words.finding)}`
+      return `Server ${name} is no longer here. ${sentenceOf(words.finding)}`
     case 'cancelled':
       return 'The call was cancelled.'
     case 'bad_request':

@@ -134,7 +134,7 @@ function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard 
   })
 }
 
-/** Makes a new connector when the authority changes: the former one would go on with TLS sessions that the former authority vouched for. */
+/** Creates a new connector when the authority changes. The former one would resume TLS sessions of the former authority. */
 function trusting(authority: () => string, options: buildConnector.BuildOptions): buildConnector.connector {
   let made: { ca: string; connect: buildConnector.connector } | undefined
   return (target, callback) => {

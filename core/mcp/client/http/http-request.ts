@@ -184,7 +184,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #dropConnection() {
-    this.#controller?.abort(new Fault('upstream_protocol', 'The stream goes on after the answer'))
+    this.#controller?.abort(new Fault('upstream_protocol', 'The stream continues after the answer'))
   }
 
   onResponseEnd() {

@@ -118,7 +118,7 @@ export class Child {
   #watch(child: Started): void {
     const stop = () => void this.stop()
     child.stdout.on('data', this.#deps.onData)
-    // A child that closes its pipes is of no use any more, even if it still runs.
+    // A child that closes its pipes is useless, even if it still runs.
     child.stdout.on('end', stop)
     for (const stream of [child.stdin, child.stdout]) stream.on('error', stop)
     this.#leaderGone = new Promise(resolve => child.once('exit', resolve)).then(() => {

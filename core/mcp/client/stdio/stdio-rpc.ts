@@ -67,7 +67,7 @@ export class StdioRpc {
   readonly #hopeless = new AbortController()
   #nextId = 1
   #garbage = { lines: 0, first: '' }
-  /** Why no request can be sent any more. */
+  /** Why requests can no longer be sent. */
   #over: Fault | undefined
 
   /** Starts the child. */
@@ -96,7 +96,7 @@ export class StdioRpc {
     })
   }
 
-  /** Why no request can be sent any more; undefined while requests can be sent. */
+  /** Why requests can no longer be sent; undefined while they can. */
   get over(): Fault | undefined {
     return this.#over
   }

@@ -13,7 +13,7 @@ export type Loading<T> = {
   /** Least recently used first. */
   active: T[]
   loaded: T[]
-  /** Active before, and not any more. */
+  /** Active before, but no longer. */
   evicted: T[]
   /** Requested, but over the budget even if everything else is evicted. */
   refused: T[]
