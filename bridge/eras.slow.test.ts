@@ -117,7 +117,7 @@ for (const [client, child, sessions] of [
   ['modern', 'legacy', 'shared'],
   ['modern', 'modern', 'shared'],
 ] as const)
-  test(`a ${client} client hears that a resource and a list of a ${child} child, ${sessions}, changed`, async t => {
+  test(`a ${client} client is notified that a resource and a list of a ${child} child, ${sessions}, changed`, async t => {
     const { url } = await start(t, child, sessions)
     const { call, heard, client: sdk } = await CLIENTS[client](t, url)
     if ('listen' in sdk) await sdk.listen({ toolsListChanged: true, resourceSubscriptions: [NOTE_URI] })

@@ -29,7 +29,7 @@ test('pods that start at the same time leave one complete installation', async t
   assert.ok(args.every(existsSync))
 })
 
-test('an installation that is not complete is made anew, and what killed installers left is removed', async t => {
+test('an incomplete installation is made again, and what killed installers left is removed', async t => {
   const { folder, install } = await startInstaller(t, 'npm')
   await install('--keep')
   const startFile = join(folder, 'start.json')

@@ -50,7 +50,7 @@ test('nothing, a part, another machine’s and what cannot be started are no ins
   assert.ok(await readKept(startFile))
 })
 
-test('a console script whose Python is not in the image any more is no installation', async t => {
+test('a console script whose Python is no longer in the image does not count as an installation', async t => {
   const { folder, startFile } = volume(t)
   const bin = join(folder, 'bin')
   mkdirSync(bin)

@@ -278,7 +278,7 @@ test('while it drains it is not ready, answers what comes on open connections, a
   await assert.rejects(fetch(`${bridge.origin}/healthz`))
 })
 
-test('before it closes its connections it takes no more calls, and says so', async t => {
+test('before it closes its connections it refuses further calls, and the error says so', async t => {
   const bridge = await startTestBridge(t, { mode: 'polite' })
   await callTool(bridge.url, 'echo', { text: 'x' })
   const closed = bridge.close(10_000)

@@ -12,7 +12,7 @@ const CLIENT = {
   stringData: { secret: 's3cret' },
 }
 
-test('the client secrets of issuers are found by their references, and a missing one is told with its path', async () => {
+test('the client secrets of issuers are found by their references, and a missing one is reported with its path', async () => {
   const jwt = ['client', 'missing'].map((name, at) => ({
     ...{ name: `issuer-${at}`, issuer: `https://login-${at}.example.com`, audiences: ['a'] },
     login: { clientId: 'portolan', clientSecretRef: { name, key: 'secret' } },

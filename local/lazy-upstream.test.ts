@@ -61,7 +61,7 @@ test('a failed creation is reported, kept for a moment, then retried', async () 
   await assert.rejects(lazy.connect(patient()), /try 2/)
 })
 
-test('a caller that leaves stops waiting, and the creation goes on for others', async () => {
+test('a caller that cancels stops waiting, and the creation continues for others', async () => {
   let fail = (_: Error) => {}
   const lazy = new LazyUpstream(() => new Promise((_, reject) => (fail = reject)), systemClock)
   const leaving = new AbortController()

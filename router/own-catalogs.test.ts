@@ -46,7 +46,7 @@ function start(t: TestContext, room?: number) {
   return { own, lists, publish, clock, log: () => lines.join(''), stop }
 }
 
-test('users with equal lists share a catalog, and one whose lists are those of all has theirs', async t => {
+test('users with equal lists share a catalog, and a user whose lists equal the shared ones gets the shared catalog', async t => {
   const { own, lists, publish } = start(t)
   const whole = publish(1, 'a')
   lists.set('ada', listOf('a', 'b')).set('ben', listOf('a', 'b')).set('cyd', listOf('a'))
@@ -77,7 +77,7 @@ test('a new catalog of all makes a new one of the user, which keeps the parts an
   assert.equal(own.soon(changed, createCaller({ identity: ADA })), undefined)
 })
 
-test('where there is no room the shared lists serve, which is told, until others are not used any more', async t => {
+test('without room the shared lists are used, which is logged, until others are no longer used', async t => {
   const { own, lists, publish, clock, log } = start(t, 1_100)
   const whole = publish(1, 'a')
   lists.set('ada', listOf('b')).set('ben', listOf('c')).set('cyd', listOf('d'))
@@ -110,7 +110,7 @@ test('lists take the room that they need, however short the shared ones are', as
   assert.match(log(), /no room for the catalog of another user/)
 })
 
-test('lists that are much longer than the shared ones serve nobody, which is told for their user alone', async t => {
+test('lists that are much longer than the shared ones are not used, which is logged only for their user', async t => {
   const { own, lists, publish, clock, log } = start(t, 2_400)
   lists.set('ada', listOf(...many('a', 602))).set('ben', listOf('b'))
   for (const generation of [1, 2]) {
@@ -144,7 +144,7 @@ test('vectors that come while a catalog is built are added when it is used next'
   assert.notEqual(own.now(whole, ADA), whole)
 })
 
-test('who watches is told of new catalogs and of changed lists', async t => {
+test('watchers are notified of new catalogs and of changed lists', async t => {
   const { own, publish, stop } = start(t)
   const first = publish(1, 'a')
   const seen = own.watch(stop.signal)[Symbol.asyncIterator]()

@@ -14,7 +14,7 @@ import { keptLogin } from '../../test/upstreams/users/kept-login.ts'
 import { startQuickLoginServer } from '../../test/upstreams/users/quick-login-server.ts'
 import { LoginFiles } from './login-files.ts'
 
-test('a renewed token is in its file once nothing runs any more, also if its caller has gone', async t => {
+test('a renewed token is in its file once nothing runs, even if its caller is gone', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'portolan-logins-'))
   const server = await startQuickLoginServer()
   t.after(() => Promise.all([server.close(), rm(folder, { recursive: true })]))

@@ -43,7 +43,7 @@ test('callers to whom the same rules apply share a catalog, and without rules al
   assert.equal(access(open, inGroups('red')), open)
 })
 
-test('beyond the room, catalogs are made anew, however long their callers are remembered', () => {
+test('catalogs beyond the limit are built again, however long their callers are remembered', () => {
   const catalog = catalogOf()
   const access = createAccess(1_002)
   const [red, green, blue] = GROUPS.map(group => inGroups(group)) as [Identity, Identity, Identity]

@@ -22,7 +22,7 @@ function start(name = 'one', clock = createManualClock(1_800_000_000_000)) {
   return { clock, quotas, counts, take }
 }
 
-test('no more than the limit pass in any 24 hours, and a refused call is told how long to wait', () => {
+test('no more than the limit pass in any 24 hours, and a refusal says how long to wait', () => {
   const { clock, take } = start()
   const passed: number[] = []
   for (let minutes = 0; minutes < 5 * 24 * 60; minutes += 7) {
@@ -58,7 +58,7 @@ test('a clock that is set back locks nobody out', () => {
   assert.equal(take(), 0)
 })
 
-test('until they have heard of each other, each router allows its share of what is left', () => {
+test('until routers have exchanged counts, each allows its share of what is left', () => {
   const bound = { limit: 10, routers: 2 }
   const one = start('one')
   const two = start('two', one.clock)
@@ -110,7 +110,7 @@ test('counts are bounded: the oldest are forgotten first', () => {
   assert.equal(take('early'), 0)
 })
 
-test('what is of another time or of this router itself is not heard', () => {
+test('counts of another time, or of this router itself, are ignored', () => {
   const { clock, quotas, take } = start()
   const limit = quotas.report(undefined)
   take()

@@ -54,7 +54,7 @@ test('new keys of the issuer are found by tokens that name them, and asked for n
   assert.equal(reads(), 4)
 })
 
-test('while the API server is away keys that are known go on, and without any the answer is: not now', async () => {
+test('while the API server is unavailable, known keys stay in use; without any the answer is 503', async () => {
   const { sign, ask, clock, setAway } = await begin()
   setAway(true)
   assert.deepEqual((await ask(await sign()))?.status, 503)

@@ -31,7 +31,7 @@ function start(metadata: object = {}) {
   return { clock, replica, begin }
 }
 
-test('a login that began at one replica goes on at another, which was told nothing', async () => {
+test('a login that began at one replica continues at another, which knew nothing of it', async () => {
   const { replica, begin } = start()
   const { state, cookie } = await begin()
   assert.equal(serverOfState(state), 'linear')

@@ -62,7 +62,7 @@ test('a router whose logins nobody takes ends after eight seconds', async () => 
   assert.equal(clock.pending(), 0)
 })
 
-test('all logins are handed over, also more than the operator is told of at once', async () => {
+test('all logins are handed over, even more than the operator reads at once', async () => {
   const { begin, clock, store } = start()
   for (const name of ['linear', 'notes', 'mail'])
     for (let at = 0; at < 200; at++) {
@@ -82,7 +82,7 @@ test('all logins are handed over, also more than the operator is told of at once
   assert.equal(told.size, 600)
 })
 
-test('a renewal that goes on is waited for, but no longer', async () => {
+test('a running renewal is waited for, but not beyond the limit', async () => {
   const { begin, clock } = start(new Promise(() => {}))
   const over = begin()
   clock.advance(HAND_OVER_MS)

@@ -14,7 +14,7 @@ test('another router with the same key opens what one has closed', () => {
   assert.notEqual(seal.close('a token ✓', 'ada'), sealed)
 })
 
-test('nothing opens for something else, with another key, or once it was changed', () => {
+test('a sealed value cannot be opened for another purpose, with another key, or after a change', () => {
   const sealed = seal.close('a token', 'ada')
   assert.equal(seal.open(sealed, 'ben'), undefined)
   assert.equal(createSeal(randomBytes(32)).open(sealed, 'ada'), undefined)

@@ -187,7 +187,7 @@ test('while an embeddings service is down searches use words, and its return is 
   assert.deepEqual(router.search(), { semantic: 'endpoint', reason: undefined, pending: 0 })
 })
 
-test('without its key a service is not used; a changed key is used from then on, without encoding anew', async t => {
+test('without its key a service is not used; a changed key is used from then on, without encoding again', async t => {
   const embeddings = await service(t)
   const search = {
     semantic: 'auto',

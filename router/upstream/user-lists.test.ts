@@ -100,7 +100,7 @@ test('however often a server says that they have changed, they are read once a s
   assert.deepEqual([seen.read, seen.changed], [2, 2])
 })
 
-test('a server that says so all the time is read ever more seldom, until it was quiet for a minute', async () => {
+test('the lists of a server that notifies all the time are read less and less often, until it was quiet for a minute', async () => {
   const { lists: make, seen, clock } = start()
   const lists = make()
   await read(lists)
@@ -118,7 +118,7 @@ test('a server that says so all the time is read ever more seldom, until it was 
   assert.equal(await nextAfter(), 1)
 })
 
-test('a change that is told while they are read is read afterwards', async () => {
+test('if a change is notified while the lists are read, they are read again afterwards', async () => {
   const { lists: make, seen, clock, answers } = start()
   const lists = make()
   await read(lists)
@@ -239,7 +239,7 @@ test('nobody waits for a server that does not answer for longer than two seconds
   assert.equal(lists.waiting(), undefined)
 })
 
-test('lists for which there is no room are left out and told, once a minute, until there is room', async () => {
+test('lists for which there is no room are left out, and reported once a minute, until there is room', async () => {
   const one = JSON.stringify(catalogOf('own', {})).length
   const { lists: make, seen, clock } = start({ mostCharacters: 2 * one })
   const [first, second, third] = [make(), make(), make()]

@@ -148,7 +148,7 @@ test('behind its gateway, the calls of a sidecar are those of one user', async (
   assert.deepEqual(opened, ['nobody'])
 })
 
-test('a changed connection ends what every user had, and subscriptions go on with what they have then', async () => {
+test('a changed connection closes the upstreams of all users, and subscriptions continue with the new ones', async () => {
   const { call, closed, update, pool, opened } = start()
   await call(token('ada'))
   let updates = 0

@@ -87,7 +87,7 @@ test('a call that finds its pod ended was not sent, and wakes the server again',
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
-test('a call that waits goes on to the server as it is configured meanwhile', async t => {
+test('a waiting call is sent to the server with its present configuration', async t => {
   const { call, adopt, told, wake, server } = await start(t)
   const waiting = call()
   await told()

@@ -143,7 +143,7 @@ test('so many calls may wait and no more', async () => {
   await assert.rejects(one, { code: 'cancelled' })
 })
 
-test('listeners hear of each change until they stop', async () => {
+test('listeners are called for each change until they unsubscribe', async () => {
   const { wakes, hold } = start()
   const seen: number[] = []
   const stop = wakes.onChange(() => seen.push(wakes.list().length))

@@ -87,7 +87,7 @@ for (const [path, pod] of Object.entries(POD_REFERENCES))
     await admitted('insider', 'McpGateway', { router: { pod } })
   })
 
-test('whoever may not create pods runs none', { skip }, async () => {
+test('an author who may not create pods runs none', { skip }, async () => {
   const message = /outsider may not create pods in the namespace team-a: ask for a Role with the verb create/
   await refused('outsider', 'McpServer', NPM, message)
   await refused('outsider', 'McpServer', { image: { name: 'a/b', transport: 'http', port: 80 } }, message)
@@ -97,7 +97,7 @@ test('whoever may not create pods runs none', { skip }, async () => {
   await admitted('runner', 'McpGateway', {})
 })
 
-test('whoever may not read all Secrets selects none by their labels', { skip }, async () => {
+test('an author who may not read all Secrets selects none by their labels', { skip }, async () => {
   const selector = { matchLabels: { 'portolan.dev/for': 'crm' } }
   const spec = { ...REMOTE, sessions: 'perUser', auth: { perUser: { secrets: { selector } } } }
   const message =
@@ -106,7 +106,9 @@ test('whoever may not read all Secrets selects none by their labels', { skip }, 
   await admitted('insider', 'McpServer', spec)
 })
 
-test('whoever may not impersonate a ServiceAccount runs nothing with its rights', { skip }, async () => {
+test('an author who may not impersonate a ServiceAccount runs nothing with its rights', {
+  skip,
+}, async () => {
   const token = { projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }
   const ways: Record<string, object[]> = {
     admin: [{ serviceAccountName: 'admin' }, { serviceAccount: 'admin' }],
@@ -143,7 +145,7 @@ test('what runs in a router reads the Secrets of its servers, so it is as the ro
   await admitted('runner', 'McpGateway', { router: { pod: { nodeSelector: { disk: 'ssd' } } } })
 })
 
-test('whoever may not create PersistentVolumeClaims gets no storage', { skip }, async () => {
+test('an author who may not create PersistentVolumeClaims gets no storage', { skip }, async () => {
   const message = /runner may not create persistentvolumeclaims in the namespace team-a: ask for a Role/
   for (const spec of [
     { ...NPM, storage: { size: '1Gi' } },
@@ -154,13 +156,15 @@ test('whoever may not create PersistentVolumeClaims gets no storage', { skip }, 
   }
 })
 
-test('whoever may not create Services makes no gateway a load balancer', { skip }, async () => {
+test('an author who may not create Services makes no gateway a load balancer', { skip }, async () => {
   const router = { service: { externalIPs: ['192.0.2.1'] } }
   await refused('runner', 'McpGateway', { router }, /may not create services in the namespace team-a: ask/)
   await admitted('insider', 'McpGateway', { router })
 })
 
-test('whoever may not create Ingresses or HTTPRoutes exposes no gateway by them', { skip }, async () => {
+test('an author who may not create Ingresses or HTTPRoutes exposes no gateway by them', {
+  skip,
+}, async () => {
   const gateways = {
     ingresses: { ingress: { host: 'mcp.example.com', annotations: { snippet: 'return 200;' } } },
     httproutes: { gatewayAPI: { parentRefs: [{ name: 'public' }] } },

@@ -41,7 +41,7 @@ after(async () => {
 
 for (const [role, rights] of Object.entries(ROLES)) {
   for (const name of [role, `portolan-${role}`])
-    test(`whoever has the ClusterRole ${name} may do with our kinds what its name says`, {
+    test(`the ClusterRole ${name} grants the rights to our kinds that its name says`, {
       skip,
     }, async () => {
       await server.kubectl([

@@ -132,7 +132,7 @@ test('a pod with a router gets no second one', { skip }, async () => {
   assert.deepEqual((await made(pod)).spec, before)
 })
 
-test('a pod without the label stays as it is', { skip }, async () => {
+test('a pod without the label is not changed', { skip }, async () => {
   assert.equal((await made(without(example('by-label'), GATEWAY))).spec.initContainers, undefined)
 })
 

@@ -60,7 +60,7 @@ for (const downstream of ERAS) {
     assert.deepEqual(client.asked, [])
   })
 
-  test(`${downstream} client: it hears of each call of its script, and what it gives up ends at the server`, async t => {
+  test(`${downstream} client: it is notified of each call of its script, and what it cancels ends at the server`, async t => {
     const { client, run, isCalling } = await start(t, downstream, 'modern')
     const steps: number[] = []
     const stop = new AbortController()

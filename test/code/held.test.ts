@@ -109,7 +109,7 @@ test('the timeout of a script does not run while a person is asked, and continue
   )
 })
 
-test('a script that waits at one replica goes on through another, until the first is gone', async t => {
+test('a script that waits at one replica continues through another, until the first is gone', async t => {
   const replica = async () => {
     const options = { sessionKey: 'one key', address: '127.0.0.1', port: await freePort() }
     return startScriptGateway(t, { files }, ASK, {}, options)

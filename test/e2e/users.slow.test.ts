@@ -131,7 +131,7 @@ test(
   },
 )
 
-test('a pod answers whoever has its own token and names its revision, and no other', options, async t => {
+test('a pod answers only callers that have its own token and name its revision', options, async t => {
   await Promise.all([environmentOf('ada'), environmentOf('ben')])
   const { stop, port } = await portolan.cluster.forward({
     namespace: space.name,

@@ -115,7 +115,7 @@ const tasking: Answerer = ({ method, params, caller }) => {
   }
 }
 
-test('the id of a task is of no use to another caller, and the tasks of all are listed to nobody', async t => {
+test('another caller cannot use the id of a task, and nobody can list the tasks of all callers', async t => {
   const modern = { protocol: '2026-07-28', capabilities: { tools: {}, tasks: { list: {}, cancel: {} } } }
   const vermilion = { ...SERVERS.vermilion, offers: { ...SERVERS.vermilion?.offers, ...modern } }
   const servers = { ...SERVERS, vermilion }

@@ -86,7 +86,7 @@ test('1,000 tokens with unknown keys cause one fetch in five seconds, and others
   assert.equal(asked.length - before, 2)
 })
 
-test('a clock that is off by two minutes is told apart from the skew that is allowed', async t => {
+test('a clock that is off by two minutes is distinguished from the allowed skew', async t => {
   const { sign, statusOf, clock } = await keyServer(t)
   const seconds = NOW / 1_000
   assert.equal(await statusOf(await sign({ iat: seconds + 20 })), 200)

@@ -18,7 +18,7 @@ for (const [what, slow] of [
   ['never come', silent],
   ['come in pieces', trickling],
 ] as const)
-  test(`keys that ${what} are given up after five seconds, and nobody is let in by them`, async t => {
+  test(`keys that ${what} are given up after five seconds, and admit nobody`, async t => {
     const { sign, statusOf, clock, asked, answerWith } = await keyServer(t, slow)
     // The first fetch is made before a token needs the keys.
     await asks(asked, 1)

@@ -151,7 +151,7 @@ test('nothing but a clear yes for one of the audiences and the same ServiceAccou
   }
 })
 
-test('while the API server does not review, nobody gets in whose review is too old, and everybody once it does', async t => {
+test('while the API server does not review, callers whose review is too old are refused, and admitted once it does', async t => {
   const { sign, statusOf, ask, clock, asked, answerWith } = await begin(t)
   const token = await sign()
   assert.equal(await statusOf(token), 200)

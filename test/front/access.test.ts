@@ -92,7 +92,7 @@ test('a changed rule applies from the next request, without a new session', asyn
   assert.match(await names(), /vermilion_get/)
 })
 
-test('requests over the limit are refused before their body is read; a call over the limit is told how long to wait', async t => {
+test('requests over the limit are refused before their body is read; the error for a call over the limit says how long to wait', async t => {
   const limit = { everyMs: 60_000, burst: 1, limit: 1 } as const
   const requests = { ...limit, per: 'Caller', counts: 'requests' } as const
   const { origin, clock, publish, router } = await start(t, { rateLimits: [requests] })

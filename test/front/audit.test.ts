@@ -194,7 +194,7 @@ test('limits that are hit have lines', async t => {
   )
 })
 
-test('denials that are alike are merged after ten in a second', async t => {
+test('equal denials are merged after ten in a second', async t => {
   const { origin, lines, clock } = await audited(t, { events: ['Denials'] })
   const deny = (tool: string) => send(origin, execute(`cobalt:cobalt_${tool}`), { token: RED })
   for (let time = 0; time < 25; time++) await deny('get')

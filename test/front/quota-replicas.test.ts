@@ -103,7 +103,7 @@ test('a router that cannot be reached opens no quota: the other one allows its s
   assert.equal(only.statuses.filter(status => status === 200).length, 6)
 })
 
-test('a router that is started anew learns what was counted before; when all are, it is forgotten', async t => {
+test('a restarted router learns the earlier counts; when all are restarted, they are lost', async t => {
   const { started, launch, ports } = await routers(t, 2)
   const [first, second] = started as [Started[0], Started[0]]
   await spendAll(started)

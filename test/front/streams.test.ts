@@ -171,7 +171,7 @@ test('a client that does not read is cut off', async t => {
   while (front.clients.streams.size > 0) await new Promise(setImmediate)
 })
 
-test('a 2025 client subscribes, hears updates on its stream, and unsubscribes', async t => {
+test('a 2025 client subscribes, gets updates on its stream, and unsubscribes', async t => {
   const front = await startAskingFront(t)
   const { client, heard, transport } = await legacyClient(t, front.url)
   const session = { 'mcp-session-id': transport.sessionId ?? '' }

@@ -159,7 +159,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
   }
 }
 
-test('corrected arguments, and those from a text, are written anew', async () => {
+test('corrected arguments, and those from a text, are serialized again', async () => {
   const { execute_mcp_tool: way } = WAYS
   for (const given of [{ id: '5' }, '{"id":5}']) {
     const fixture = start()

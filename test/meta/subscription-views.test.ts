@@ -27,7 +27,7 @@ function granting(allow: string[]): AccessRule {
   }
 }
 
-test('a subscription ends when its caller may not read the resource any more', async t => {
+test('a subscription ends when its caller may no longer read the resource', async t => {
   const fixture = createFixture(SERVERS)
   const served = createNewest<Catalog>()
   const publish = (allow: string[]) => {

@@ -15,7 +15,7 @@ const ALL = Object.keys(PROFILES) as Profile[]
 const META_TOOLS = ALL.flatMap(profile => [...PROFILES[profile].tools.keys()])
 
 for (const profile of ALL)
-  test(`agents of the profile ${profile} are told to use its own tools only`, async () => {
+  test(`agents of the profile ${profile} are only told about its own tools`, async () => {
     const { start, ask } = asking(profile)
     const long = () => ({ result: { content: [{ type: 'text', text: 'x'.repeat(3_000) }] } })
     const limits = { ...serverOf('wiki').limits, maxResultBytes: 1_000 }

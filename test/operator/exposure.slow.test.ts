@@ -33,7 +33,7 @@ test('an Ingress is made, follows the manifest, and goes', { skip }, async t => 
   await until(async () => (await ingress(world)) === undefined)
 })
 
-test('without the Gateway API the status says so; once it is installed the route is made, and deleted with the gateway', {
+test('without the Gateway API the status says so; once it is installed the route is created, and deleted with the gateway', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'by-route')

@@ -154,7 +154,7 @@ test('a gateway is ready when an MCP handshake at its URL succeeds, and shows wh
   await world.untilGateway('tools', gateway => gateway.status?.search?.semantic === 'embedded')
 })
 
-test('a router that hears nothing new for 30 s, or says that it is refused, makes the gateway not Ready', {
+test('a router that gets no new configuration for 30 s, or reports that it is refused, makes the gateway not Ready', {
   skip,
 }, async t => {
   const front = await startSdk1('stateless')
@@ -209,7 +209,7 @@ test('routers are replaced if their ServiceAccount is: the tokens of the old one
   assert.equal(await template(), await account())
 })
 
-test('an embeddings service has its Secret in the feed, once it is there', { skip }, async t => {
+test('the Secret of an embeddings service is in the feed once it exists', { skip }, async t => {
   const world = await createWorld(t, api().access, 'embeddings')
   await world.server('one', { remote: { url: replay.url('one') } })
   const secretRef = { name: 'key', key: 'token' }

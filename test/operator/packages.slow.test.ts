@@ -134,7 +134,7 @@ test('the command shows the content that a pod refused, and approves it', {
   assert.equal(await approvedNow(), OTHER.integrity)
 })
 
-test('pods mount the records read-only and start without them; records made anew hold what still runs', {
+test('pods mount the records read-only and start without them; recreated records contain what still runs', {
   skip,
   timeout: 120_000,
 }, async t => {
@@ -155,7 +155,7 @@ test('pods mount the records read-only and start without them; records made anew
   await world.until({ records: [FIRST] })
 })
 
-test('records that somebody damaged are not written over, and a ConfigMap of another owner is never changed', {
+test('damaged records are not overwritten, and a ConfigMap of another owner is never changed', {
   skip,
   timeout: 120_000,
 }, async t => {

@@ -199,7 +199,7 @@ test('a server that sends list_changed constantly is read now and then', { skip 
   assert.ok(asked <= 2 + (performance.now() - started) / 1_000, `asked ${asked} times`)
 })
 
-test('slices that somebody deletes come back', { skip }, async t => {
+test('deleted slices are written again', { skip }, async t => {
   const rude = await startRude({ 'tools/list': tools('one') })
   t.after(() => rude.close())
   const world = await createWorld(t, api().access, 'slices')

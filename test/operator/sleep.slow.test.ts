@@ -78,7 +78,7 @@ test('what waits is seen by the next leader, at its first look', { skip }, async
   await untilReplicas(world, 1)
 })
 
-test('while only a call can change anything, routers are hardly asked; their streams tell of it', {
+test('while only a call can change anything, routers are rarely polled; their streams report calls', {
   skip,
 }, async t => {
   const { world, router } = await sleepyWorld(t, 'streams', '127.0.9.7', SLEEPY, { streams: true })
@@ -148,7 +148,9 @@ test('calls in flight decide how many instances there are, sessions pin them, an
   }
 })
 
-test('what somebody else scales is left alone, and no autoscaler of ours stays', { skip }, async t => {
+test('with scaling.external replicas are not changed, and no autoscaler of ours is left', {
+  skip,
+}, async t => {
   const spec = { image, scaling: { min: 0, max: 9, external: true } }
   const { world, router } = await sleepyWorld(t, 'external', '127.0.9.6', spec)
   await world.until('web', isReady)

@@ -40,7 +40,7 @@ test('a certificate is made, replaced where it is deleted, renewed in time, and 
   await until(async () => !(await world.get('v1', 'Secret', 'mcp-web.tls')))
 })
 
-test('the certificate of somebody else is used and never changed, also while it is away for a moment', {
+test('a certificate that another program manages is used and never changed, even while it is missing for a moment', {
   skip,
 }, async t => {
   const world = await worldOf(t, 'theirs')
@@ -61,7 +61,7 @@ test('the certificate of somebody else is used and never changed, also while it 
   await untilCertificate(world, found => found !== renewed.cert)
 })
 
-test('a certificate that callers would not accept is told in Accepted', { skip }, async t => {
+test('a certificate that callers would not accept is reported in Accepted', { skip }, async t => {
   const world = await worldOf(t, 'wrong')
   await provide(world, await createSelfSigned('mcp-other.wrong.svc', Date.now()))
   await world.server('web', spec)

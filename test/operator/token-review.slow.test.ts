@@ -17,7 +17,7 @@ const REVIEWED = { router, auth: { serviceAccounts: { review: '60s' } } } as obj
 
 const api = apiServerOfTests(skip)
 
-test('the binding has the routers of the gateways with review, and nobody else, whatever others write into it', {
+test('the binding has only the routers of gateways with review, even if others change it', {
   skip,
 }, async t => {
   const helm = { fieldManager: 'helm', force: true }

@@ -24,7 +24,7 @@ before(
 )
 after(() => api?.close())
 
-test('a router whose ServiceAccount was deleted is stale after 30 s, also if there is a new one, and goes on saying so', {
+test('a router whose ServiceAccount was deleted is stale after 30 s, even if there is a new one, and keeps reporting it', {
   skip,
 }, async t => {
   const { source, clock, warnings } = await followAs(t, 'deleted')
@@ -43,7 +43,7 @@ test('a router whose ServiceAccount was deleted is stale after 30 s, also if the
   while (warnings().length === said) await sleep(20)
 })
 
-test('a router that may not read its feed any more is stale until it may', { skip }, async t => {
+test('a router that may no longer read its feed is stale until it may again', { skip }, async t => {
   const { source, clock, warnings } = await followAs(t, 'forbidden')
   const binding = { kind: 'RoleBinding', namespace: 'default', name: 'forbidden-gateway' }
   await api.client.delete({ apiVersion: 'rbac.authorization.k8s.io/v1', ...binding })

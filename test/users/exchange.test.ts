@@ -117,7 +117,7 @@ test('a renewed token of the caller is the same user, and its newest token is ex
   assert.equal(subjects.at(-1), 'ada')
 })
 
-test('when the tokens of many users are refused at once, every call goes on with a new token of its own user', async t => {
+test('when the tokens of many users are refused at once, every call continues with a new token of its own user', async t => {
   const { issuing, notes, revoked, origin } = await start(t)
   const names = Array.from({ length: 8 }, (_, at) => `user-${at}`)
   const tokens = await Promise.all(names.map(name => issuing.tokenFor(name)))
@@ -149,7 +149,7 @@ test('a server that refuses every token is not asked for ever', async t => {
   assert.ok(!(await callAs(origin, await issuing.tokenFor('ben'), 'notes:about')).isError)
 })
 
-test('users with a token go on while the authorization server is away, and nobody else is served with it', async t => {
+test('users with a token are still served while the authorization server is unavailable, and no other user is served with it', async t => {
   const { issuing, origin } = await start(t)
   const [ada, ben] = [await issuing.tokenFor('ada'), await issuing.tokenFor('ben')]
   assert.ok(!(await callAs(origin, ada, 'notes:about')).isError)
@@ -162,7 +162,7 @@ test('users with a token go on while the authorization server is away, and nobod
   assert.match(text, /cannot be reached/)
 })
 
-test('a user whose token is refused is told to log in again, without a word of the token, and others go on', async t => {
+test('a user whose token is refused is asked to log in again, without any part of the token, and other users are not affected', async t => {
   const { issuing, origin, log } = await start(t)
   issuing.refused.add('mallory')
   const token = await issuing.tokenFor('mallory')
@@ -172,7 +172,7 @@ test('a user whose token is refused is told to log in again, without a word of t
   assert.ok(!(await callAs(origin, await issuing.tokenFor('ada'), 'notes:about')).isError)
 })
 
-test('a caller who logged in without a JSON Web Token is told so, and nothing is exchanged', async t => {
+test('the error for a caller who logged in without a JSON Web Token says so, and nothing is exchanged', async t => {
   const { issuing, origin, notes } = await start(t)
   const { text, isError } = await callAs(origin, ROBOT, 'notes:about')
   assert.ok(isError)

@@ -63,7 +63,7 @@ test("another user's session id is of no use", async t => {
   assert.doesNotMatch(own.raw, /canary-ada/)
 })
 
-test('a caller without a credential is not let in where callers are told apart, or told to log in', async t => {
+test('without a credential, a caller is not admitted if callers are distinguished, and is asked to log in', async t => {
   const notes = await startNotes('2025')
   t.after(() => notes.close())
   const servers = { notes: { url: notes.url, sessions: 'perUser', users: USERS } } as const

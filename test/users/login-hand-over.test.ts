@@ -75,7 +75,7 @@ test('a router that ends while it renews a login waits until the operator has wr
   assert.deepEqual([written.size, logins.store.waiting(() => true)], [1, []])
 })
 
-test('a router that ends gives its logins to another router, which tells the operator', async t => {
+test('a router that ends hands its logins over to another router, which reports them to the operator', async t => {
   const { login, routers, writeFrom, tokenAt } = await start(t, 2)
   const [one, other] = routers as [(typeof routers)[number], (typeof routers)[number]]
   await one.logins.store.write(keptLogin(login, ADA, 'renewed'), ADA)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { serve } from '../upstreams/http/serve.ts'
 import { startLoginRouter } from './login-router.ts'
 
-test('an address that begins many logins at an issuer that hangs is told to wait, and can begin again later', async t => {
+test('an address that begins many logins at an issuer that hangs has to wait, and can begin again later', async t => {
   const answered = Promise.withResolvers<void>()
   let asked = 0
   const eight = Promise.withResolvers<void>()

@@ -56,7 +56,7 @@ test('an answer that comes to the address of another step is refused, and its co
   assert.deepEqual(login.grants, [])
 })
 
-test('names that no server can have are refused before anything is sent, and the router goes on', async t => {
+test('names that no server can have are refused before anything is sent, and the router keeps running', async t => {
   const { origin, press } = await start(t)
   for (const name of ['%E2%82%AC', '%0A', 'a%3B%20b', 'A', 'x%3D1']) {
     const refused = await press(name)

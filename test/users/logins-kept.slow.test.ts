@@ -27,7 +27,7 @@ test('a refused token is renewed once for all calls that wait, and kept while no
   assert.deepEqual(login.grants, ['authorization_code', 'refresh_token'])
 })
 
-test('a login that the authorization server does not renew is deleted, and asked for anew', async t => {
+test('a login that the authorization server does not renew is deleted, and the user is asked to log in again', async t => {
   const { origin, login, refuse, logIn, kept } = await start(t)
   await logIn()
   const [file = ''] = kept()

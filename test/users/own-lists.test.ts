@@ -208,7 +208,7 @@ test('a request waits two seconds for lists that do not come, and has the shared
   assert.deepEqual(await listed(origin, 'ada', '/mcp/direct'), ['own__weather'])
 })
 
-test('a user who is told of a changed list is told of it, and has the new tool', async t => {
+test('a user is notified of a changed list, and has the new tool', async t => {
   const { origin, own } = await start(t)
   const token = tokenOf('ada')
   const session = await beginAs(origin, token)

@@ -77,7 +77,7 @@ test('the Secrets of fifty users are in the requests of their users, and in no a
     assert.ok(!shown.includes('secret-of-'))
 })
 
-test('a Secret that no header can carry is said to be unusable, and its value is not told', async t => {
+test('a Secret that cannot be sent in a header is reported as unusable, without its value', async t => {
   const { origin, notes, log } = await start(t, ['ada'], () => 'secret-of\nada')
   const { text, raw } = await callAs(origin, tokenOf('ada'), 'notes:about')
   assert.match(text, /the Secret of token#ada has no usable key token/)
@@ -85,7 +85,7 @@ test('a Secret that no header can carry is said to be unusable, and its value is
   for (const shown of [raw, log()]) assert.ok(!shown.includes('secret-of'))
 })
 
-test('pods with a router of their own are not told who the users of a server are', () => {
+test('sidecars do not learn who the users of a server are', () => {
   const server = serverFor('https://notes.example.com/mcp', [
     { subject: 'token#ada', revision: '1', name: 'notes-ada' },
   ])

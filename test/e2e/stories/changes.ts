@@ -76,7 +76,7 @@ export const changeStories: Stories = (running, options) => {
     await space.untilReady('vault')
   })
 
-  test('a broken image is told as such while the old pods serve, and can be mended', options, async t => {
+  test('a broken image is reported while the old pods serve, and can be corrected', options, async t => {
     const space = await running().namespace('images', t)
     await space.apply(server('kit', fixture()), gateway('tools', { router: { replicas: 1 } }))
     await space.untilServing('tools', { ready: 1 })

@@ -62,7 +62,7 @@ export const kindStories: Stories = (running, options) => {
     assert.doesNotMatch(message, /changed/)
   })
 
-  test('a server that crashes is told with its last words', options, async t => {
+  test('a server that crashes is reported with its last output', options, async t => {
     const space = await running().namespace('crash', t)
     const script = 'console.error("cannot reach the database at db:5432"); process.exit(3)'
     await space.apply(server('broken', { image: { name: FIXTURES, command: ['node', '-e', script] } }))

@@ -18,7 +18,7 @@ const MEMORY: McpServerSpecInput = {
 const SOMETHING = { entities: [{ name: 'Lisbon', entityType: 'city', observations: ['has trams'] }] }
 
 export const userVolumeStories: Stories = (running, options) => {
-  test('the files of a user outlive their pod, and are found by nobody else', options, async t => {
+  test('the files of a user outlive the pod, and no other user finds them', options, async t => {
     const portolan = running()
     await provideVolumes(portolan, 3, t)
     const space = await portolan.namespace('user-files', t)

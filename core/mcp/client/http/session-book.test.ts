@@ -79,7 +79,7 @@ test('the 257th client replaces the one that has been idle longest, unless all a
   assert.deepEqual(closed, ['client 1'])
 })
 
-test('a session that failed to open is opened anew by the next caller', async () => {
+test('a session that failed to open is opened again by the next caller', async () => {
   let attempts = 0
   const open = async (): Promise<Session> => {
     attempts++

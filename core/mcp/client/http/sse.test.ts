@@ -145,7 +145,7 @@ test('calls in flight end when the stream breaks, and the next call opens a new 
   assert.ok(events.some(event => event.kind === 'listChanged'))
 })
 
-test('a session that the upstream forgot is opened anew', async t => {
+test('a session that the upstream forgot is opened again', async t => {
   const { server, upstream } = await started(t)
   assert.equal(await call(upstream, 'count'), '1')
   server.forget()
@@ -170,7 +170,7 @@ test('list_changed arrives between calls', async t => {
   assert.deepEqual(await changed, { kind: 'listChanged', list: 'tools' })
 })
 
-test('an answer over the limit of its call is refused, and other calls go on', async t => {
+test('an answer over the limit of its call is refused, and other calls continue', async t => {
   const { upstream } = await started(t)
   const big = { method: 'tools/call', params: { name: 'echo', arguments: { text: 'x'.repeat(2_000) } } }
   await assert.rejects(upstream.request(callOf({ ...big, maxBytes: 1_000 }), never), {

@@ -115,7 +115,7 @@ test('an aborted call ends at once, and the upstream is notified', async t => {
   await server.logged('POST notifications/cancelled')
 })
 
-test('a session that the upstream forgot is opened anew, and the call is answered', async t => {
+test('a session that the upstream forgot is opened again, and the call is answered', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))

@@ -68,7 +68,7 @@ for (const mode of [
     assert.deepEqual(await Promise.all(texts.map(echo)), texts)
   })
 
-test('lines that are not JSON-RPC are counted and seldom logged', async t => {
+test('lines that are not JSON-RPC are counted and rarely logged', async t => {
   const { echo, warnings } = await open(t, 'garbage')
   for (let round = 0; round < 5; round++) await echo('x')
   assert.deepEqual(warnings, [

@@ -33,7 +33,7 @@ test('the first call of a child waits until the child knows the roots that it as
   assert.deepEqual(asked, ['roots/list', 'roots/list'])
 })
 
-test('a caller that leaves stops waiting, and the others go on after it is clear that no roots are requested', async () => {
+test('a caller that cancels stops waiting, and the others continue once it is clear that no roots are requested', async () => {
   const { promise: pinged, resolve } = Promise.withResolvers<void>()
   const settling = new Settling({ clock: systemClock, ping: () => pinged })
   const ask: Ask = async () => ({ result: {} })
