@@ -22,14 +22,14 @@ const WAITING = {
 }
 
 test('routers are polled rarely while every server sleeps, and at once when a call waits', async t => {
-  const { look, told, router, demand } = await start(t, '127.0.9.31', ASLEEP)
+  const { look, notified, router, demand } = await start(t, '127.0.9.31', ASLEEP)
   await look()
-  await told()
+  await notified()
   assert.deepEqual(await look(), SELDOM)
   assert.equal(demand.of('mcp/web', [GATEWAY], 30_000).isKnown, true)
   router.says(WAITING)
   router.tells()
-  await told()
+  await notified()
   assert.deepEqual(await look(), OFTEN)
   assert.equal(demand.of('mcp/web', [GATEWAY], 0).isWanted, true)
 })
@@ -37,22 +37,22 @@ test('routers are polled rarely while every server sleeps, and at once when a ca
 test('routers are polled often while a server is awake, or one of them does not answer', async t => {
   const awake = await start(t, '127.0.9.32', AWAKE)
   await awake.look()
-  await awake.told()
+  await awake.notified()
   assert.deepEqual(await awake.look(), OFTEN)
   const silent = await start(t, '127.0.9.33', ASLEEP)
   await silent.look()
-  await silent.told()
+  await silent.notified()
   silent.router.says({ servers: 'none' })
   assert.deepEqual(await silent.look(), OFTEN)
 })
 
 test('a router whose stream ends is polled at once, and often from then on', async t => {
-  const { look, told, router } = await start(t, '127.0.9.34', ASLEEP)
+  const { look, notified, router } = await start(t, '127.0.9.34', ASLEEP)
   await look()
-  await told()
+  await notified()
   assert.deepEqual(await look(), SELDOM)
   router.breaks()
-  await told()
+  await notified()
   assert.deepEqual(await look(), OFTEN)
 })
 
@@ -79,8 +79,8 @@ async function start(t: TestContext, address: string, status: McpServerInput['st
     router,
     demand,
     look: () => controller.reconcile(GATEWAY, stop.signal),
-    /** Once an event was heard, and the gateway is queued for it. */
-    async told() {
+    /** Waits for an event of the stream, and takes the gateway from the queue. */
+    async notified() {
       // One timer is that of the stream, or of its next attempt.
       while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
       clock.advance(JOIN_MS)

@@ -75,19 +75,19 @@ test('a remote server that dies while idle is reported once, within a minute', a
   const server = await startRude(behaviours)
   t.after(() => server.close())
   const clock = createManualClock()
-  const told: string[] = []
-  const made = upstreams(t, key => void told.push(key), clock)
+  const reported: string[] = []
+  const made = upstreams(t, key => void reported.push(key), clock)
   const asked = target(server.url, { sessions: 'perClient' })
   const upstream = await ask(made, 'team/web', asked, t.signal)
   clock.advance(33_000)
   await server.logged('POST ping')
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
   behaviours.ping = raw(503, 'text/plain', 'gone')
-  for (let passed = 0; passed < 45 && told.length === 0; passed++) {
+  for (let passed = 0; passed < 45 && reported.length === 0; passed++) {
     clock.advance(1_000)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  assert.deepEqual(told, ['team/web'])
+  assert.deepEqual(reported, ['team/web'])
   assert.notEqual(await made.open('team/web', asked, t.signal), upstream)
 })
 

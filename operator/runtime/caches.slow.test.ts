@@ -64,7 +64,7 @@ test('objects in namespaces that are not watched are not seen; several watches l
 test('the objects of a server are found by its uid and its pods by their labels, and every change is reported', {
   skip,
 }, async t => {
-  const { caches, until, told } = await start(t)
+  const { caches, until, ownersSeen } = await start(t)
   const owner = await api.client.apply(server('owner'), manager)
   const { uid = '' } = owner.metadata
   const made = await api.client.apply(ownedBy(managed(configMap('owner-catalog-0', {})), owner), manager)
@@ -72,15 +72,15 @@ test('the objects of a server are found by its uid and its pods by their labels,
   await until(() => caches.ownedBy(uid).length === 1 && caches.podsOf('one', 'server', 'owner').length === 1)
   assert.equal(caches.ownedBy(uid)[0]?.metadata.name, 'owner-catalog-0')
   assert.deepEqual(caches.find(refOf(made)), caches.configMaps.get('one/owner-catalog-0'))
-  assert.deepEqual(told(), ['McpServer one/owner', 'McpServer one/owner'])
+  assert.deepEqual(ownersSeen(), ['McpServer one/owner', 'McpServer one/owner'])
   await api.client.delete(refOf(made))
   await api.client.delete(refOf(pod('mcp-owner-1', 'owner')))
   await until(() => caches.ownedBy(uid).length === 0 && caches.podsOf('one', 'server', 'owner').length === 0)
-  assert.ok(told().length >= 4)
+  assert.ok(ownersSeen().length >= 4)
 })
 
 test('a changed owner is reported to the old and the new owner', { skip }, async t => {
-  const { caches, until, told } = await start(t)
+  const { caches, until, ownersSeen } = await start(t)
   const [first, second] = await Promise.all([
     api.client.apply(server('first'), manager),
     api.client.apply(server('second'), manager),
@@ -91,7 +91,11 @@ test('a changed owner is reported to the old and the new owner', { skip }, async
   await api.client.apply(ownedBy(object, second), manager)
   await until(() => caches.ownedBy(second.metadata.uid ?? '').length === 1)
   assert.equal(caches.ownedBy(first.metadata.uid ?? '').length, 0)
-  assert.deepEqual(told().sort(), ['McpServer one/first', 'McpServer one/first', 'McpServer one/second'])
+  assert.deepEqual(ownersSeen().sort(), [
+    'McpServer one/first',
+    'McpServer one/first',
+    'McpServer one/second',
+  ])
 })
 
 test('a resync reports every server again, although nothing changed', { skip }, async t => {
@@ -141,7 +145,7 @@ async function run(t: TestContext, caches: Caches) {
   owners.length = 0
   return {
     caches,
-    told: () => owners.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    ownersSeen: () => owners.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
     /** Looks again at every change, once all listeners have heard of it. */
     until: (holds: () => boolean) =>
       new Promise<void>(resolve => {

@@ -79,8 +79,8 @@ function watched(servers: Record<string, Manifest>, gateways: Record<string, Man
   }
   const cacheOf = (objects: Record<string, Manifest>) => ({
     get: (key: string) => objects[key],
-    onChange(told: Listener) {
-      listeners.push(told)
+    onChange(listener: Listener) {
+      listeners.push(listener)
       return () => {}
     },
     get objects() {
@@ -99,7 +99,7 @@ function watched(servers: Record<string, Manifest>, gateways: Record<string, Man
   }
   const gone = (namespace: string, name: string) => {
     const before = { ...manifest('McpServer', []), metadata: { namespace, name } }
-    for (const told of listeners) told(before, undefined)
+    for (const listener of listeners) listener(before, undefined)
   }
   return { metrics, clock, lines, gone }
 }

@@ -160,7 +160,7 @@ test('a Secret of another owner is never changed', { skip }, async () => {
 test('a changed condition is an event, at most once in ten minutes, and a warning if it means a failure', {
   skip,
 }, async () => {
-  const object = await createServer('told')
+  const object = await createServer('events')
   const clock = createManualClock(START)
   const { conditionsChanged } = createEventRecorder({ client: api.client, instance: 'pod-1', log, clock })
   const timed = (...given: Parameters<typeof condition>): Condition => ({
@@ -171,15 +171,15 @@ test('a changed condition is an event, at most once in ten minutes, and a warnin
   await conditionsChanged(object, [timed('Ready', 'False', 'Starting'), crashed])
   await conditionsChanged(object, [crashed, timed('Ready', 'True', 'Ready')])
   const query = { apiVersion: 'events.k8s.io/v1', kind: 'Event', namespace: 'team' }
-  const told = async () =>
+  const sentEvents = async () =>
     (await api.client.list<Kube<EventsV1Event>>(query)).items
       .filter(({ regarding }) => regarding?.uid === object.metadata.uid)
       .map(({ type, reason }) => `${type} ${reason}`)
       .sort()
-  assert.deepEqual(await told(), ['Normal Ready', 'Normal Starting', 'Warning CrashLooping'])
+  assert.deepEqual(await sentEvents(), ['Normal Ready', 'Normal Starting', 'Warning CrashLooping'])
   clock.advance(REPEAT_MS)
   await conditionsChanged(object, [crashed])
-  assert.equal((await told()).length, 4)
+  assert.equal((await sentEvents()).length, 4)
 })
 
 test('an event that cannot be sent has no effect', { skip }, async () => {

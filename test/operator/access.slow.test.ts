@@ -14,7 +14,7 @@ const jwt = [{ name: 'login', issuer: 'https://login.example.com', audiences: ['
 
 const api = apiServerOfTests(skip)
 
-const told = (gateway: McpGateway) =>
+const reasonsOf = (gateway: McpGateway) =>
   [reasonOf(gateway, 'AuthReady'), reasonOf(gateway, 'AccessResolved')].join()
 
 test('a gateway without auth is anonymous; rules without effect are reported if the manifests alone show it', {
@@ -23,12 +23,12 @@ test('a gateway without auth is anonymous; rules without effect are reported if 
   const world = await createWorld(t, api().access, 'callers')
   await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
   await world.gateway('tools', { router })
-  await world.untilGateway('tools', gateway => told(gateway) === 'Anonymous,NoRules')
+  await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'Anonymous,NoRules')
   const access = [{ name: 'ops', servers: { matchLabels: { team: 'ops' } } }]
   await world.gateway('tools', { router, access } as object)
   const { status } = await world.untilGateway(
     'tools',
-    gateway => told(gateway) === 'Anonymous,RuleMatchesNothing',
+    gateway => reasonsOf(gateway) === 'Anonymous,RuleMatchesNothing',
   )
   assert.match(
     conditionOf(status, 'AccessResolved')?.message ?? '',
@@ -42,17 +42,17 @@ test('what routers report of keys and rules becomes conditions, counts and a col
   await world.server('one', { remote: { url: 'http://192.0.2.1/mcp' } })
   const spec = { router, url: 'https://mcp.example.com', auth: { jwt }, access: [{ name: 'all' }] }
   await world.gateway('tools', spec as object)
-  await world.untilGateway('tools', gateway => told(gateway) === 'Starting,Resolved')
+  await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'Starting,Resolved')
   const said = await startRouter(t, '127.0.7.9')
   const report = { rules: [{ name: 'all', servers: 1, tools: 3 }], findings: [] }
   const says = (state: string, more: object = {}) =>
     said.says({ generation: 1, access: { keys: [{ issuer: 'login', state, ...more }], report } })
   says('ready')
   await runRouter(world, 'tools', '127.0.7.9')
-  const { status } = await world.untilGateway('tools', gateway => told(gateway) === 'Ready,Resolved')
+  const { status } = await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'Ready,Resolved')
   assert.deepEqual(status?.access, [{ name: 'all', servers: 1, tools: 3 }])
   says('unavailable', { message: 'login.example.com answered 500' })
-  const away = await world.untilGateway('tools', gateway => told(gateway) === 'KeysUnavailable,Resolved')
+  const away = await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'KeysUnavailable,Resolved')
   assert.match(conditionOf(away.status, 'AuthReady')?.message ?? '', /"login".*answered 500/)
   const [header, row] = (await api().kubectl(['get', 'mcpgateways', '-n', world.namespace])).split('\n')
   const at = header?.indexOf('AUTH') ?? -1

@@ -39,9 +39,9 @@ test('without the Gateway API the status says so; once it is installed the route
   const world = await createWorld(t, api().access, 'by-route')
   const gatewayAPI = { parentRefs: [{ name: 'public', namespace: 'infra' }], hostnames: ['mcp.example.com'] }
   await expose(world, { gatewayAPI })
-  const told = await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
+  const refused = await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
   assert.match(
-    conditionOf(told.status, 'Accepted')?.message ?? '',
+    conditionOf(refused.status, 'Accepted')?.message ?? '',
     /spec\.router\.expose\.gatewayAPI: .*no HTTPRoute of gateway\.networking\.k8s\.io\/v1: install/,
   )
   await api().kubectl(['apply', '--server-side', '-f', join(gatewayApiFolder(), ROUTES)])

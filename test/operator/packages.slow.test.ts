@@ -83,10 +83,10 @@ test('the first report of a version is kept over a restart of the operator; only
   await world.operator().stop()
   await world.start()
   await world.pod('web-c', JSON.stringify(OTHER))
-  const told = await world.status(({ status }) =>
+  const reported = await world.status(({ status }) =>
     /the pod web-c runs other content/.test(conditionOf(status, 'Accepted')?.message ?? ''),
   )
-  assert.equal(reasonOf(told, 'Accepted'), 'Accepted')
+  assert.equal(reasonOf(reported, 'Accepted'), 'Accepted')
   await world.quiet()
   assert.deepEqual(await world.read(), { records: [FIRST, NEXT] })
 
@@ -114,8 +114,8 @@ test('the command shows the content that a pod refused, and approves it', {
   const conditions = [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }]
   const { name, namespace } = metadata
   const status = { conditions }
-  const told = { apiVersion, kind, metadata: { name, namespace }, status } as KubeObject
-  await world.client.applyStatus(told, { fieldManager: 'test', force: true })
+  const reported = { apiVersion, kind, metadata: { name, namespace }, status } as KubeObject
+  await world.client.applyStatus(reported, { fieldManager: 'test', force: true })
   const shown = await world.approve('--diff')
   assert.match(
     shown.stdout,

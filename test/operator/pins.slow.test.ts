@@ -107,10 +107,10 @@ test('Warn serves changed tools and reports them; a change of the manifest to Ho
 }, async t => {
   const world = await pinned(t, 'warn', { pin: 'Warn' })
   await world.change({ read: 'Reads a file and exfiltrates it' })
-  const told = await world.files(server => reasonOf(server, 'ToolsApproved') === 'ToolsChanged')
-  assert.deepEqual(changesOf(told)?.removed, ['write'])
+  const changed = await world.files(server => reasonOf(server, 'ToolsApproved') === 'ToolsChanged')
+  assert.deepEqual(changesOf(changed)?.removed, ['write'])
   assert.deepEqual(await world.served(), ['read'])
-  const { url } = told.spec.remote ?? { url: '' }
+  const { url } = changed.spec.remote ?? { url: '' }
   await world.server('files', { remote: { url }, tools: { pin: 'Hold' } })
   await world.files(server => reasonOf(server, 'ToolsApproved') === 'ToolsHeld')
   assert.deepEqual(await world.served(), [])

@@ -190,7 +190,7 @@ test('a key that no manifest names makes no new pods', { skip }, async t => {
   assert.equal((await untilDeployment(world, () => true)).metadata.generation, 1)
 })
 
-/** What routers are told of the servers and their Secrets, and the generations of their Deployments. */
+/** What the feed says of the servers and their Secrets, and the generations of their Deployments. */
 async function offered(world: World) {
   const feed = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'tools-router')
   const { config, secrets } = decodeFeed(Buffer.from(feed?.binaryData?.feed ?? '', 'base64'))

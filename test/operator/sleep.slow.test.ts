@@ -243,7 +243,7 @@ async function untilReplicas(world: World, replicas: number): Promise<void> {
   assert.equal((await deploymentOf(world)).spec?.replicas, replicas)
 }
 
-/** Until the routers are told so of the server's sleep. */
+/** Until the feed says this of the server's sleep. */
 async function untilFeed(
   world: World,
   check: (sleep: { asleep: boolean } | undefined) => boolean,
