@@ -1,4 +1,4 @@
-/** `portolan access`: all that a caller may use of a gateway, and which rule grants it. */
+/** `portolan access`: everything that a caller may use of a gateway, and which rule grants it. */
 import { Command } from 'commander'
 import { notAdmitted } from '../router/access/admits.ts'
 import { type GrantedItem, type GrantedServer, grantedTo } from '../router/access/granted.ts'

@@ -1,4 +1,4 @@
-/** What waits for approval on this machine: as the gateways that use this cache folder found it. */
+/** The changes on this machine that wait for approval, as gateways with this cache folder found them. */
 import { resolve } from 'node:path'
 import { createApprovals } from '../local/approvals.ts'
 import { cacheFolder } from '../local/config.ts'

@@ -1,4 +1,4 @@
-/** What waits for approval of a server in a cluster: from the ConfigMaps that the operator keeps, approved by an annotation. */
+/** The changes of a server in a cluster that wait for approval: read from the operator's ConfigMaps, approved by an annotation. */
 import { withHeld } from '../core/catalog/pin.ts'
 import { definitionsOf } from '../core/catalog/tool-changes.ts'
 import { Fault, messageOf } from '../core/errors.ts'

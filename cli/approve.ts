@@ -81,7 +81,7 @@ function shown(server: string, { packages, approved, found }: Pending, { colors 
   ].join('\n')
 }
 
-/** A changed package first: the tools that are known are those of its content before. */
+/** A changed package comes first, since the known tools are those of its former content. */
 async function approve(server: string, pending: Pending, options: ApproveOptions): Promise<string> {
   const { digest } = options
   const { packages } = pending
@@ -116,7 +116,7 @@ function nothingChanged(server: string): string {
   return `The tools of ${server} are as they were approved, and no package of it was refused.`
 }
 
-/** Of the tools that changed: what they hide. */
+/** Hidden characters in the tools that changed. */
 function hiddenNote(found: readonly ToolDefinition[], { changed, added }: ToolChanges): string {
   const names = new Set([...changed, ...added])
   const hidden = hiddenTextOf(found.filter(({ name }) => names.has(name)))

@@ -1,4 +1,4 @@
-/** The file of `portolan up --audit`, which takes audit lines in place of standard output. */
+/** The file of `portolan up --audit`, to which audit lines are written instead of standard output. */
 import { createWriteStream, openSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { messageOf } from '../core/errors.ts'

@@ -16,7 +16,7 @@ export async function runCommands(
   args: readonly string[],
 ): Promise<number> {
   const terminal = createTerminal(process)
-  // A reader that has seen enough, such as `head`, is no failure.
+  // A reader that stops reading, such as `head`, is not a failure.
   process.stdout.on('error', error =>
     process.exit((error as NodeJS.ErrnoException).code === 'EPIPE' ? EXIT.ok : EXIT.failure),
   )

@@ -1,4 +1,4 @@
-/** `portolan eval`: how well labelled queries find their tools in one's own catalog. */
+/** `portolan eval`: how well labelled queries find their tools in the user's catalog. */
 import { Command, InvalidArgumentError } from 'commander'
 import { DEPTH, type Measures, mean, measureRanking } from '../router/catalog/search/measures.ts'
 import { CommandError } from './command-error.ts'

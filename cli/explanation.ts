@@ -42,7 +42,7 @@ function questionLines({ query, english, actions, cover, similarity, pending }: 
   ]
 }
 
-/** How sure it is of the first hit; of each sign its value, and how far it moved that from the usual. */
+/** How sure the search is of the first hit, and for each sign its value and its effect on this. */
 function confidenceLine({ value, least, signs }: NonNullable<Explanation['confidence']>): string {
   const most = signs.slice(0, MAX_SIGNS)
   const shares = most.map(({ sign, value, effect }) => `${sign} ${value.toFixed(2)} (${signed(effect)})`)

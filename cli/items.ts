@@ -5,7 +5,7 @@ import type * as z from 'zod'
 import { messageOf } from '../core/errors.ts'
 import { CommandError, EXIT } from './command-error.ts'
 
-/** Throws a CommandError where the file is not there, holds no item, or one that does not fit. */
+/** Throws a CommandError if the file does not exist, has no items, or has an invalid one. */
 export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
   const items = parseItems(file, readText(file))
   if (items.length === 0)

@@ -5,7 +5,7 @@ import { readItems } from './items.ts'
 const labelledQuery = z.object({
   id: z.string().optional(),
   query: z.string().min(1),
-  /** Measured apart too, where there are several. */
+  /** If there are several, each is also measured separately. */
   style: z.string().optional(),
   /** A group is one needed tool; any of its members will do. Without groups any of all will. */
   relevant: z.array(z.object({ server: z.string(), tool: z.string(), group: z.int().default(0) })).min(1),

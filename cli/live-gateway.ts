@@ -45,17 +45,17 @@ export type UsersOfServer = { server: string; users: UserStatus[] }
 export type LiveOptions = ManifestOptions & {
   url: string
   paths: readonly string[]
-  /** Who one is to a gateway of one's own. */
+  /** The identity of the caller at the command's own gateway. */
   as?: Identity
   /** Whether the command's own gateway runs scripts, also if its manifest does not enable them. */
   runsScripts?: boolean
-  /** When enough of the gateway of one's own is up; default: all that can be. */
+  /** When enough of the command's own gateway is up. Default: everything that can be. */
   enough?: (status: LocalStatus) => boolean
   /** Waits for the vectors of all tools too, where they can be had. */
   byMeaning?: boolean
 }
 
-/** With paths, a gateway of one's own on any free port; without, the one at `url`. */
+/** With paths, the command's own gateway on any free port; without, the running one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
   if (options.paths.length === 0) {
     if (!options.as) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
@@ -76,7 +76,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
   }
 }
 
-/** A gateway of one's own, once enough of it is up. To be closed by the caller. */
+/** Starts the command's own gateway, and waits until enough of it is up. The caller has to close it. */
 export async function runGateway(
   options: Omit<LiveOptions, 'url' | 'byMeaning'>,
   terminal: Terminal,
@@ -109,11 +109,11 @@ async function untilReady(local: LocalGateway, enough: LiveOptions['enough']): P
   while (!local.ready() && !enough?.(local.status())) await wait(READY_POLL_MS)
 }
 
-/** Tools that are new here take some hundredths of a second each, once. */
+/** Waits for the vectors of tools. Each tool that is new on this machine takes some hundredths of a second, once. */
 async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<void> {
   const waited = () => {
     const { semantic, reason, pending } = local.status().search
-    // A service that is away may stay so.
+    // An embeddings service that fails may keep failing.
     return semantic === 'endpoint' && reason !== undefined ? 0 : pending
   }
   const begun = performance.now()

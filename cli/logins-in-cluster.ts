@@ -11,7 +11,7 @@ export async function loginsInCluster(place: Place): Promise<ShownLogin[]> {
   return [...each.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** The gateway whose logins these are has them deleted; the others know nothing of them. */
+/** The routers of the gateway that has these logins delete them; other gateways do not know them. */
 export async function deleteInCluster(place: Place, logins: readonly ShownLogin[]): Promise<void> {
   for (const { server, id } of logins) {
     if (!(await deleteAtRouters(place, LOGINS_PATH, server, id)))

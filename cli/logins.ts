@@ -8,7 +8,7 @@ import { type Terminal, table } from './output.ts'
 
 type LoginsOptions = OutputOption & { delete?: boolean; namespace?: string; context?: string }
 
-/** Of one user, or of all users, at one server or at all. */
+/** The logins of one user or of all users, at one server or at all servers. */
 type Chosen = { server: string | undefined; user: string | undefined }
 
 type Shown = { server: string; subject: string; url: string; since: string; scope: string }

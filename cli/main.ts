@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { runProgram } from './program.ts'
 
-/** What is still open then, such as a child that ends slowly, keeps no finished command waiting. */
+/** Handles that are still open after a command, such as a child that ends slowly, do not delay the exit any further. */
 const LINGER_MS = 3_000
 const PARENT_CHECK_MS = 500
 

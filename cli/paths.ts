@@ -3,7 +3,7 @@ import { ManifestFiles } from '../local/files.ts'
 import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 
-/** A path that is not there is a mistake of the command line; one that goes later is a change. */
+/** A path that does not exist is a mistake in the command line; one that disappears later is a change. */
 export async function mustExist(paths: readonly string[], terminal: Terminal): Promise<void> {
   const { problems } = await new ManifestFiles([...paths], terminal.env).scan()
   const missing = problems.filter(({ reason }) => reason === 'FileNotFound').map(({ file }) => file)

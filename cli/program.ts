@@ -1,4 +1,4 @@
-/** The program behind `portolan`: every command there is, each loaded when it is called for. */
+/** The program behind `portolan`: all commands, each loaded when it is used. */
 import type { Command } from 'commander'
 import { runCommands } from './commands.ts'
 import type { Terminal } from './output.ts'

@@ -24,7 +24,7 @@ export async function placeIn(options: { namespace?: string; context?: string })
   return { access, client, namespace: options.namespace ?? client.namespace }
 }
 
-/** The lists at this path, joined. `what` they show, for routers that do not have the path. Throws CommandError. */
+/** The lists of all routers at this path, joined. `what` names them in the error if a router does not have the path. Throws CommandError. */
 export async function listedByRouters<T>(place: Place, path: string, what: string): Promise<T[]> {
   const answers = await atRouters(place, 'GET', path)
   return answers.flatMap(({ status, text }) => {

@@ -10,9 +10,9 @@ import type { LiveGateway } from './live-gateway.ts'
 import { answerText } from './tool-answer.ts'
 
 const task = z.strictObject({
-  /** What the agent looks for. */
+  /** The query of the agent. */
   query: z.string().min(1),
-  /** What it calls then; absent: it only looks. */
+  /** The tool that it then calls; absent if it only searches. */
   call: z
     .strictObject({ tool: z.string().min(1), arguments: z.record(z.string(), z.json()).default({}) })
     .optional(),

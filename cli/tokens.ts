@@ -98,7 +98,7 @@ function profileTable({ tokens: { profiles, direct } }: LocalStatus): string {
   return table([{ title: 'PROFILE' }, right('TOOLS/LIST'), right('SAVED')], rows)
 }
 
-/** The profiles whose agents search and then call a tool. An agent of `code` writes scripts, which a list of calls does not tell. */
+/** The profiles whose agents search and then call a tool. An agent of `code` writes scripts, whose cost a list of calls does not show. */
 const REPLAYED = profile.options.filter(one => one !== 'direct' && one !== 'code')
 
 async function replay(

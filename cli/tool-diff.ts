@@ -4,7 +4,7 @@ import { diffTools } from '../core/catalog/tool-diff.ts'
 import type { Piece } from '../core/catalog/word-diff.ts'
 import type { Colors } from './output.ts'
 
-/** Unchanged text is cut to so many characters around a change. What changed is always shown whole. */
+/** How many characters of unchanged text are shown around a change. Changed text is always shown as a whole. */
 const CONTEXT = 60
 
 /** Without colours too: `[-removed-]` and `{+added+}`. Empty if nothing changed. */

@@ -4,7 +4,7 @@ import { count, type Terminal } from './output.ts'
 
 const SHOWN = 3
 
-/** A tool that the catalog does not have is found by nobody: more likely a slip of the file than of the search. */
+/** A search cannot find a tool that is not in the catalog: this is probably a mistake in the file. */
 export async function warnOfUnknown(
   gateway: LiveGateway,
   paths: readonly string[],

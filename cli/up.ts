@@ -38,7 +38,7 @@ const READY_POLL_MS = 100
 const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const TOKEN_BYTES = 32
 const MIN_TOKEN = 32
-/** The table is shown by then, with those that still start as "starting"; installations are waited for. */
+/** When the table is shown at the latest, with servers that are not up as "starting". Installations are waited for. */
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
@@ -143,7 +143,7 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   await new Promise(() => {})
 }
 
-/** Nobody else may reach a port at which one is somebody without a credential. */
+/** If callers without a credential have an identity, the port must not be reachable from other machines. */
 function assumedBy({ host, as, scopes, claim, client }: UpOptions): Identity | undefined {
   const identity = assumedIdentity({ as, scopes, claim, client })
   if (!identity || LOOPBACK_HOST.test(host)) return identity
@@ -171,7 +171,7 @@ function tellSaved({ tokens: { sinceStart } }: LocalStatus, terminal: Terminal, 
   else log.info({ direct, served, saved }, 'tokens saved')
 }
 
-/** JSON, or for people where one watches; calls are shown to them once the gateway is up. */
+/** The log as JSON, or for people on a terminal, where calls are shown once the gateway is up. */
 async function logFor({ interactive }: Terminal): Promise<Log> {
   if (!interactive) return createLog()
   const { prettyLine } = await import('../core/pretty-log.ts')

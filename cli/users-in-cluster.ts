@@ -8,7 +8,7 @@ import type { UserStatus } from '../router/upstream/user-members.ts'
 import type { UsersOfServer } from './live-gateway.ts'
 import { deleteAtRouters, listedByRouters, type Place, placeIn } from './routers-in-cluster.ts'
 
-/** Of a pod that no router uses: who it is of is known by its id alone. */
+/** The user of a pod that no router uses. Only the user's id is known. */
 const UNKNOWN_SUBJECT = '?'
 
 export type ClusterUsers = {

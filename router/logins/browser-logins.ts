@@ -8,7 +8,7 @@ import type { PendingLogin } from '../../core/mcp/client/http/login.ts'
 import type { User } from '../../core/mcp/user.ts'
 import type { Seal } from './seal.ts'
 
-/** What is logged in to: at `of`, an upstream's URL, for the user; or, without one, at an issuer of this URL, to find out who the user is. */
+/** What a browser logs in to: with `of`, the upstream's URL, for a user; without it, an issuer of this URL, to find out who the user is. */
 export type BrowserLogin = {
   server: string
   of: string
@@ -17,15 +17,15 @@ export type BrowserLogin = {
   asked?: string
 }
 
-/** Where to send the browser, with which cookie. */
+/** Where to redirect the browser, and the cookie to set. */
 export type BrowserStep = { to: URL; cookie: string }
 
-/** What the browser comes back with. */
+/** What the redirected browser brings back. */
 export type BrowserAnswer = { state: string; code: string; iss: string | undefined }
 
 export type BegunLogin = BrowserLogin & { login: PendingLogin; untilMs: number }
 
-/** Browsers keep no larger cookies, with their names and attributes. */
+/** Browsers do not store larger cookies, including names and attributes. */
 const MAX_COOKIE_CHARACTERS = 3_800
 /** A browser has this long to come back. */
 export const PENDING_MS = 10 * 60_000
@@ -35,7 +35,7 @@ const STATE_BYTES = 32
 export class BrowserLogins {
   readonly #seal: Seal
   readonly #clock: Clock
-  /** States that came back: each is good once. At another replica the cookie is gone by then, and the code is used up. */
+  /** States that were used, since each is valid once. At another replica, the cookie is deleted by then and the code has been exchanged. */
   readonly #used = new BoundedMap<true>(MAX_USED)
 
   constructor(seal: Seal, clock: Clock) {
@@ -81,12 +81,12 @@ export function loginOver(reason: string): Fault {
   return new Fault('bad_request', 'This login was not begun here, or is over', { details: { reason } })
 }
 
-/** The server that a state was made for; another's cookie does not open with it. */
+/** The server that a state was created for. The cookie of another server cannot be decrypted with it. */
 export function serverOfState(state: string): string {
   return state.split('.', 1)[0] ?? ''
 }
 
-/** Only this program seals, but another version of it may have sealed something else. */
+/** Only this program encrypts the cookie, but another version may have used another form. */
 function isPending(value: unknown): value is BegunLogin {
   return isObject(value) && isObject(value.login) && typeof value.untilMs === 'number' && 'of' in value
 }

@@ -1,4 +1,4 @@
-/** All that a router of a cluster needs for the logins of its users, made of one key that only the routers of its gateway have. */
+/** Creates everything that a router in a cluster needs for logins of users, from one key that only the routers of its gateway have. */
 import type { Clock } from '../../core/async.ts'
 import type { SecretKey } from '../../core/catalog/router-config.ts'
 import type { SecretValues } from '../../core/kube/secret.ts'
@@ -20,7 +20,7 @@ export type ClusterLogins = {
   logins: Logins
   store: SealedLogins
   renewals: Renewals
-  /** To be called before the router ends, while others still reach its admin port. Never rejects. */
+  /** Call before the router ends, while others can still connect to its admin port. Never rejects. */
   handOver(): Promise<void>
 }
 

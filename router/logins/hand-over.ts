@@ -1,4 +1,4 @@
-/** Before a router ends: the logins that it alone knows go to the operator, or to another router. Of a renewed login, the token that renews was good once. */
+/** Before a router ends, it hands the logins that only it knows over to the operator or another router. A refresh token is valid once, so a lost renewal ends the login. */
 import { type Clock, delay } from '../../core/async.ts'
 import { type LoginRecord, MAX_LOGINS_AT_ONCE } from '../../core/catalog/login-records.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
@@ -10,17 +10,17 @@ import type { Renewals } from './renewals.ts'
 export type HandOverOptions = {
   logins: Pick<Logins, 'settled'>
   renewals: Pick<Renewals, 'retire' | 'tell'>
-  /** What the operator has not written yet, as far as this router has heard. */
+  /** The logins that the operator has not written yet, as far as this router knows. */
   unwritten: () => readonly LoginRecord[]
   clock: Clock
   log: Log
 }
 
-/** The operator looks every two seconds; then a router hears of it by the feed. A pod has 20 s more than its calls may take. */
+/** The operator polls every two seconds, and the router sees the written Secret in its feed. A pod gets 20 s in addition to the time of its calls. */
 export const HAND_OVER_MS = 8_000
 const POLL_MS = 100
 
-/** Resolves when others have all logins, and after some seconds in any case. */
+/** Resolves when others have all logins, or after some seconds. */
 export async function handOver({ logins, renewals, unwritten, clock, log }: HandOverOptions): Promise<void> {
   renewals.retire()
   const limit = deadline(clock, HAND_OVER_MS, 'The logins could not be handed over in time')

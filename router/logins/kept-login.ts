@@ -1,4 +1,4 @@
-/** What is kept of a login of a user at an upstream, and where. Pure. */
+/** The stored data of a user's login at an upstream, and the interface of its store. Pure. */
 import { isObject } from '../../core/json.ts'
 import type { Login } from '../../core/mcp/client/http/login.ts'
 import type { User } from '../../core/mcp/user.ts'
@@ -14,7 +14,7 @@ export type KeptLogin = Login & {
   renewedMs: number
 }
 
-/** Where logins are kept. Read each time: another process may have renewed or deleted one. */
+/** Stores logins. They are read each time, since another process may have renewed or deleted one. */
 export type LoginStore = {
   /** Undefined if there is none for this URL. */
   read(name: string, url: string, user: User): Promise<KeptLogin | undefined>
@@ -23,7 +23,7 @@ export type LoginStore = {
   delete(name: string, url: string, user: User): Promise<void>
 }
 
-/** As far as what another version kept, or what was written to, may differ. */
+/** Checks as much as another version, or someone who edited the file, may have written differently. */
 export function isKeptLogin(value: unknown): value is KeptLogin {
   if (!isObject(value)) return false
   const { name, url, subject, sinceMs, renewedMs, server, client, tokens } = value

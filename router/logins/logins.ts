@@ -1,4 +1,4 @@
-/** Logins of users at upstreams: begun in a browser, finished once, kept, and renewed once however many calls wait. */
+/** Logins of users at upstreams: begun in a browser, completed once, stored, and renewed once for all waiting calls. */
 import type { Clock } from '../../core/async.ts'
 import { waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
@@ -16,7 +16,7 @@ import {
 } from './browser-logins.ts'
 import type { KeptLogin, LoginStore } from './kept-login.ts'
 
-/** A server that users log in to, as its manifest says. */
+/** A server that users log in to, from its manifest. */
 export type LoginServer = Omit<LoginTarget, 'redirectUrl'> & { name: string }
 
 export type LoginsOptions = {
@@ -25,7 +25,7 @@ export type LoginsOptions = {
   clock: Clock
   /** How authorization servers are reached. Absent: directly. */
   guard?: HostGuard
-  /** Has another process renew a login, if that is the other's to do. Resolves with undefined if it is this one's. */
+  /** Lets another process renew a login if that process is responsible. Resolves with undefined if this one is. */
   elsewhere?: (renewal: Renewal) => Promise<{ login: KeptLogin | undefined } | undefined>
 }
 
@@ -43,9 +43,9 @@ export class Logins {
   readonly #options: LoginsOptions
   /** By server and user. */
   readonly #renewing = new Map<string, { server: string; renewal: Promise<KeptLogin | undefined> }>()
-  /** The same at another process. Apart, since two processes that ask each other would wait for ever. */
+  /** Renewals that another process does. They are separate, since two processes that ask each other would wait forever. */
   readonly #asking = new Map<string, Promise<{ login: KeptLogin | undefined } | undefined>>()
-  /** What may end with a login that has to be written. */
+  /** Running work whose result may be a login that has to be stored. */
   readonly #running = new Set<Promise<unknown>>()
 
   constructor(options: LoginsOptions) {
@@ -60,7 +60,7 @@ export class Logins {
     )
   }
 
-  /** `begun`: what the browser that began it came back with. Throws Faults. */
+  /** `begun`: what the redirected browser brought back. Throws Faults. */
   finish(server: LoginServer, begun: BegunLogin, answer: BrowserAnswer): Promise<User> {
     return this.#tracked(this.#finish(server, begun, answer))
   }
@@ -92,12 +92,12 @@ export class Logins {
     }
   }
 
-  /** A login whose token is still good, and is not the rejected one; undefined if the user has to log in. Throws Faults. */
+  /** A login whose token is still valid and not the rejected one; undefined if the user has to log in. Throws Faults. */
   newest(server: LoginServer, user: User, rejected?: string, isMine = false): Promise<KeptLogin | undefined> {
     return this.#tracked(this.#newest(server, user, rejected, isMine))
   }
 
-  /** Resolves once nothing runs that may end with a renewed login, which would be lost if the process ended now: the token that renews is good once. */
+  /** Resolves once no renewal runs. If the process ended during one, the login would be lost, since a refresh token is valid once. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
@@ -116,7 +116,7 @@ export class Logins {
   ): Promise<KeptLogin | undefined> {
     const { store, clock } = this.#options
     const found = await store.read(name, url, user)
-    // Of another client, the authorization server would not renew it.
+    // The authorization server does not renew a login of another client.
     if (!found || (clientId !== undefined && clientId !== found.client.client_id)) return undefined
     const given = clientId !== undefined && { client_id: clientId, client_secret: clientSecret }
     const kept = given ? { ...found, client: given } : found
@@ -126,7 +126,7 @@ export class Logins {
     return others ? others.login : this.#renew(renewal)
   }
 
-  /** Deletes what users of a server that was deleted have; a renewal that read its login before writes it again, so twice. */
+  /** Deletes the logins at a deleted server; twice, since a renewal that had read its login before writes it again. */
   async forget(name: string, deleteAll: () => Promise<unknown>): Promise<void> {
     await deleteAll()
     const running = [...this.#renewing.values()].filter(({ server }) => server === name)
@@ -154,7 +154,7 @@ export class Logins {
     return renewal
   }
 
-  /** What cannot be renewed is deleted. */
+  /** A login that cannot be renewed is deleted. */
   async #renewNow({ kept, user, rejected }: Renewal): Promise<KeptLogin | undefined> {
     const { store, clock, guard } = this.#options
     const tried =
@@ -165,7 +165,7 @@ export class Logins {
       ? undefined
       : await within(clock, signal => refreshLogin(kept, kept.url, signal, guard))
     const now = await store.read(kept.name, kept.url, user)
-    // It was deleted meanwhile, or another process was quicker, and the token that renews was good once.
+    // It was deleted meanwhile, or another process was faster and has used the refresh token, which is valid once.
     if (now?.tokens.access_token !== kept.tokens.access_token) return now
     if (!login || login.tokens.access_token === rejected) {
       await store.delete(kept.name, kept.url, user)
@@ -177,7 +177,7 @@ export class Logins {
   }
 }
 
-/** Within the time that an authorization server has to answer. */
+/** Limited by the time that an authorization server has to answer. */
 export async function within<T>(clock: Clock, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = upstreamDeadline(clock, ANSWER_MS, 'The authorization server does not answer in time')
   try {

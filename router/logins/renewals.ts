@@ -1,6 +1,6 @@
 /**
- * Routers of a gateway tell each other of logins over their admin ports, in requests that are signed and sealed: one renews a login for all, whom the others
- * ask, and a new login is known to all at once.
+ * Routers of a gateway exchange logins over their admin ports, in signed and encrypted requests: one router renews a login for all, and the others
+ * ask it; a new login is sent to all of them at once.
  */
 import { hash } from 'node:crypto'
 import { type LoginRecord, MAX_LOGIN_CHARACTERS } from '../../core/catalog/login-records.ts'
@@ -34,9 +34,9 @@ export type RenewalPeers = {
 export type RenewalsOptions = { store: SealedLogins; seal: Seal; log: Log }
 
 export const RENEWALS_PATH = '/logins'
-/** The authorization server has ten seconds. */
+/** The authorization server gets ten seconds. */
 const ANSWER_TIMEOUT_MS = 12_000
-/** A person waits meanwhile. */
+/** Short, since a person waits. */
 const SHARE_TIMEOUT_MS = 2_000
 const MAX_ANSWER_BYTES = 2 * MAX_LOGIN_CHARACTERS
 const ABOUT = 'renewal'
@@ -63,7 +63,7 @@ export class Renewals {
     return this.#agent.destroy()
   }
 
-  /** As LoginsOptions.elsewhere. A router that cannot be reached is left out, and the next one does it. */
+  /** As LoginsOptions.elsewhere. If a router cannot be reached, the next one renews. */
   async elsewhere({ kept, user, rejected }: Renewal): Promise<{ login: KeptLogin | undefined } | undefined> {
     const { store, log } = this.#options
     const peers = this.#peers
@@ -123,7 +123,7 @@ export class Renewals {
     addPeerPage(app, { path: RENEWALS_PATH, credentials: () => this.#peers?.credentials, answer })
   }
 
-  /** Undefined: this router ends, or does not know the server, or not as the asking one does. Without a record, the user has to log in. */
+  /** Undefined if this router is ending, or does not know the server, or knows it with another configuration. Without a record, the user has to log in. */
   async #answer(
     { record, subject, rejected }: Asked,
     logins: Logins,
@@ -141,7 +141,7 @@ export class Renewals {
     return { record: login && store.record(login, user) }
   }
 
-  /** Throws a Fault if the authorization server cannot be asked, and other errors if the router cannot. */
+  /** Throws a Fault if the authorization server cannot be reached, and other errors if the router cannot. */
   async #ask(
     { credentials }: RenewalPeers,
     origin: string,
@@ -166,7 +166,7 @@ export class Renewals {
   }
 }
 
-/** Whose turn it is, and who follows if that one is away: the same for all who know the same routers, and stable if one comes or goes. */
+/** The routers in the order in which they are responsible. It is the same at all routers that know the same ones, and stable when one comes or goes. */
 function inOrder(origins: readonly string[], id: string): string[] {
   const weight = (origin: string) => hash('sha256', `${origin} ${id}`)
   return [...origins].sort((a, b) => (weight(a) < weight(b) ? -1 : 1))

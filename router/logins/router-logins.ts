@@ -1,6 +1,6 @@
 /**
- * Logins of the users of a gateway that knows its callers: the browser logs in at the issuer of the gateway's callers first, and so it is known whose login at
- * the upstream this will be. Whoever a link was passed on to logs in for themselves, or is told that it is for somebody else.
+ * Logins of the users of a gateway with `auth.jwt`: the browser first logs in at the issuer of the gateway's callers, which shows whose login at
+ * the upstream this will be. If a link was passed on to another person, they log in for themselves, or see that it is for another user.
  */
 import type { OAuthClientInformationMixed } from '@modelcontextprotocol/sdk/shared/auth.js'
 import type { Clock } from '../../core/async.ts'
@@ -22,7 +22,7 @@ import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './br
 import type { KeptLogin } from './kept-login.ts'
 import { type LoginServer, type Logins, within } from './logins.ts'
 
-/** What only the running router knows. */
+/** Available only once the router runs. */
 export type LoginMeans = {
   config: () => RouterConfig | undefined
   /** As Authentication.identify. */
@@ -33,9 +33,9 @@ export type LoginMeans = {
 
 /** The pages of logins, for a router to serve. */
 export type LoginPages = {
-  /** To be called before there are callers. */
+  /** Call before there are callers. */
   attach(means: LoginMeans): void
-  /** Who answers a request that comes now. */
+  /** What answers a request that arrives now. */
   host(): ConnectHost
 }
 
@@ -55,7 +55,7 @@ export type RouterLoginsOptions = {
 
 export type LoginServerOf = Pick<RouterServer, 'name' | 'endpoint'>
 
-/** Logins that are begun at a time by browsers of which nothing is known. */
+/** Limit of unfinished logins of unknown browsers. */
 const MAX_BEGINNING = 16
 /** Of a client that registered itself at an issuer: then it registers again. */
 const CLIENT_MS = 60 * 60_000
@@ -115,7 +115,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     return url
   }
 
-  /** The same for every name, as long as anybody logs in to any server here: who is asked for comes later. */
+  /** The same for every name, as long as users log in to any server here: who the user is, is only known later. */
   asked(): { issuers: readonly JwtIssuerConfig[] } | undefined {
     const issuers = this.#issuers()
     const hasPages = this.servers().length > 0 && this.#config()?.access.url !== undefined
@@ -183,7 +183,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     })
   }
 
-  /** Now it is known who the browser's user is: the login at the upstream begins. */
+  /** Once it is known who the browser's user is, the login at the upstream begins. */
   async #goOn(
     { server, of, asked, login }: BegunLogin,
     answer: BrowserAnswer,
@@ -194,7 +194,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     const issuers = access?.auth?.jwt ?? []
     const issuer = issuers.find(({ issuer }) => issuer === of)
     if (!access || !issuer) throw unknownIssuer('The gateway no longer admits users of this issuer')
-    // All issuers send browsers back to the same address: without a name, the answer may be of another one.
+    // All issuers redirect browsers to the same URL, so an answer without an issuer's name may come from another one.
     if (issuers.length > 1 && answer.iss === undefined)
       throw new Fault(
         'upstream_protocol',
@@ -204,7 +204,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     const place = { url: issuer.issuer, ...(issuer.ca !== undefined && { ca: issuer.ca }) }
     const { tokens } = await within(clock, signal => finishLogin(place, login, answer, signal, guard)).catch(
       async error => {
-        // It has forgotten the client that registered itself.
+        // The issuer no longer knows the client that registered itself.
         if (isClientUnknown(error)) this.#clients.delete(clientKey(of, await this.base()))
         throw error
       },
@@ -251,7 +251,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
       : { id: userId(issuer, subject), kind: 'user', issuer, subject, actor: undefined }
   }
 
-  /** Whether the user can log in at an issuer, too. */
+  /** Whether the user can also log in at an issuer. */
   #isPerson({ key }: User): boolean {
     return this.#issuers().some(({ issuer }) => key.startsWith(`${issuer}\0`))
   }
@@ -261,7 +261,7 @@ function clientKey(issuer: string, base: string): string {
   return `${issuer} ${base}`
 }
 
-/** RFC 6749, section 5.2. A code that is wrong, which any browser can send, is something else. */
+/** RFC 6749, section 5.2. A wrong code is another error, since any browser can send one. */
 function isClientUnknown(error: unknown): boolean {
   const { cause } = error as { cause?: unknown }
   return isObject(cause) && (cause as { errorCode?: unknown }).errorCode === 'invalid_client'
@@ -277,7 +277,7 @@ function unknownIssuer(message: string): Fault {
   return new Fault('bad_request', message, { details: { reason: 'UnknownIssuer' } })
 }
 
-/** The page does not tell whether there is one. */
+/** The page does not disclose whether there is one. */
 function noServer(reason: 'NotGranted' | 'NotFound'): Fault {
   const message = 'There is no server of this name that you can log in to'
   return new Fault('not_found', message, { details: { reason } })

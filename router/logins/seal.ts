@@ -1,10 +1,10 @@
-/** Seals texts that leave the process, in a browser's cookie or in a Secret: nobody else can read or change them. */
+/** Encrypts ("seals") texts that leave the process in a browser's cookie or a Secret, so that nobody else can read or change them. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 export type Seal = {
-  /** `about`: what the text belongs to; it opens for nothing else. */
+  /** `about`: what the text belongs to. It can be opened only with the same value. */
   close(text: string, about: string): string
-  /** Undefined if it was closed with another key, for something else, or changed. */
+  /** Undefined if it was sealed with another key or another `about`, or was changed. */
   open(sealed: string, about: string): string | undefined
 }
 
@@ -25,7 +25,7 @@ export function createSeal(key: Uint8Array): Seal {
     },
     open(sealed, about) {
       const bytes = Buffer.from(sealed, 'base64url')
-      // The last character of base64url may have bits that no byte takes up: only one of its forms is right.
+      // The last character of base64url may have unused bits. Only the canonical form is accepted.
       if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
       const nonce = bytes.subarray(0, NONCE_BYTES)
       const options = { authTagLength: TAG_BYTES }

@@ -1,5 +1,5 @@
 /**
- * Logins in a cluster: sealed values in Secrets, which the operator writes. A value that was made here counts at once, and is told to the operator until the
+ * Logins in a cluster: sealed values in Secrets, which the operator writes. A new value of this router counts at once, and is reported to the operator until the
  * Secret has it, or a newer one.
  */
 import { createHmac } from 'node:crypto'
@@ -29,7 +29,7 @@ export type SealedLoginsOptions = {
 
 /** Logins of a server that the operator has not written yet. Each has a few kilobytes. */
 const MAX_WAITING = MAX_LOGINS_AT_ONCE
-/** How long a login counts as deleted even against a renewal that ended meanwhile. */
+/** How long a login counts as deleted, even if a renewal of it ended meanwhile. */
 const DELETED_AHEAD_MS = 30_000
 
 export class SealedLogins implements LoginStore {
@@ -47,7 +47,7 @@ export class SealedLogins implements LoginStore {
     return login?.name === name && login.url === url && login.subject === user.subject ? login : undefined
   }
 
-  /** Throws Fault unavailable if too many new ones of the server wait for the operator. */
+  /** Throws Fault unavailable if too many new logins at the server wait for the operator. */
   async write(login: KeptLogin, user: User): Promise<void> {
     const id = this.#idOf(login.name, login.url, user)
     this.#put(login.name, id, JSON.stringify(login))
@@ -55,7 +55,7 @@ export class SealedLogins implements LoginStore {
 
   async delete(name: string, url: string, user: User): Promise<void> {
     const id = this.#idOf(name, url, user)
-    // Older than any login that was made after the useless one: such a login stays.
+    // The deletion is older than any login after the useless one, so that such a login stays.
     this.#keep({ server: name, id, value: `${timeOfLogin(this.#newest(name, id)) + 1}.` })
   }
 
@@ -79,13 +79,13 @@ export class SealedLogins implements LoginStore {
     return [...this.#waiting.values()]
   }
 
-  /** Calls `listener` when something more waits. Returns the function that ends this. */
+  /** Calls `listener` when another login waits for the operator. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** All of a server, at any of its addresses. */
+  /** All logins at a server, at any of its URLs. */
   list(server: string): { id: string; login: KeptLogin }[] {
     const kept = allLoginsNames(server).flatMap(name => Object.keys(this.#options.secret(name) ?? {}))
     const made = [...this.#waiting].filter(([, record]) => record.server === server).map(([id]) => id)
@@ -102,12 +102,12 @@ export class SealedLogins implements LoginStore {
     return true
   }
 
-  /** What another router of the gateway sent, sealed. */
+  /** Takes a sealed login that another router of the gateway sent. */
   adopt({ server, id, value }: LoginRecord): void {
     if (this.#open(id, value)) this.#keep({ server, id, value })
   }
 
-  /** As the other routers know it; undefined if there is none. */
+  /** The sealed login, as other routers know it; undefined if there is none. */
   record(login: Pick<KeptLogin, 'name' | 'url'>, user: User): LoginRecord | undefined {
     const id = this.#idOf(login.name, login.url, user)
     const value = this.#newest(login.name, id)
@@ -134,9 +134,9 @@ export class SealedLogins implements LoginStore {
     return isKeptLogin(login) ? login : undefined
   }
 
-  /** An empty text: it was deleted. */
+  /** An empty text means that the login was deleted. */
   #put(server: string, id: string, text: string, aheadMs = 0): void {
-    // Later than what it replaces, whatever the clock of another machine said.
+    // Later than the value that it replaces, even if the clock of another machine was ahead.
     const at = Math.max(this.#options.clock.now() + aheadMs, timeOfLogin(this.#newest(server, id)) + 1)
     const value = `${at}.${text === '' ? '' : this.#options.seal.close(text, aboutOf(id, at))}`
     if (value.length > MAX_LOGIN_CHARACTERS)
@@ -150,7 +150,7 @@ export class SealedLogins implements LoginStore {
   #keep(record: LoginRecord): void {
     const newest = this.#newest(record.server, record.id)
     if (newerLogin(newest, record.value) !== record.value) return
-    // What replaces another is kept in any case: of a renewed login, the token that renews was good once.
+    // A renewed login is always stored, since the former refresh token was valid once.
     if (newest === undefined && this.#waitingOf(record.server) >= MAX_WAITING)
       throw new Fault('unavailable', 'The operator has not written the logins before this one yet', {
         retryable: true,
@@ -164,7 +164,7 @@ export class SealedLogins implements LoginStore {
   }
 }
 
-/** A value opens only under its id and with its time: nobody makes an old one count again. */
+/** A value can be opened only with its id and its time, so that nobody can restore an old one. */
 function aboutOf(id: string, at: number): string {
   return `${id} ${at}`
 }
