@@ -26,14 +26,14 @@ export type Audit = {
   decided(config: RouterConfig, decision: Decision): void
   /** Whether requests are refused, since their lines could not be written. */
   isBlocked(access: AccessConfig): boolean
-  /** Writes what waits. */
+  /** Writes the lines that still wait. */
   close(): Promise<void>
 }
 
 export type AuditOptions = {
   metrics: AccessMetrics
   clock: Clock
-  /** This router among others. */
+  /** Identifies this router. */
   replica?: string
   /** Absent: standard output and standard error of this process. */
   stream?: (sink: SinkName) => Writable

@@ -1,4 +1,4 @@
-/** Finds what a name means in the whole catalog if its caller may not use it. Only audit and metrics may distinguish that from an unknown name. Pure. */
+/** Finds, in the whole catalog, what a name refers to if its caller may not use it. Only audit and metrics may distinguish this from an unknown name. Pure. */
 import { parseListedName, parseResource, parseToolPath } from '../../core/catalog/names.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { nearlyNamed } from '../meta/calling/find-called.ts'

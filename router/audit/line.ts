@@ -12,7 +12,7 @@ export type Decision = {
   reason?: string
   /** The access rule that grants, or the limit that refuses. */
   rule?: string
-  /** Undefined: nobody was recognized. */
+  /** Undefined if the caller was not identified. */
   identity?: Who
   from: From
   method?: string

@@ -1,4 +1,4 @@
-/** Merges events that are alike: after ten in a second the others are counted. */
+/** Merges equal events: after ten in a second, further ones are only counted. */
 import type { Clock, Timer } from '../../core/async.ts'
 
 export type Merger<Event> = {
@@ -9,17 +9,17 @@ export type Merger<Event> = {
 
 export type MergerOptions<Event> = {
   clock: Clock
-  /** Equal for events that are alike. */
+  /** The same for events that are merged. */
   keyOf: (event: Event) => string
   /** The event without its details, so that few different ones remain; used when there are too many kinds. */
   blur: (event: Event) => Event
-  /** Gets an event, and for a merged one how many it stands for. */
+  /** Receives an event, and for a merged one the number of events. */
   tell: (event: Event, count?: number) => void
 }
 
 const WINDOW_MS = 1_000
 const MAX_ALIKE = 10
-/** Kinds of events in a second; beyond, events are blurred. */
+/** Different events in a second. Beyond this limit, details are left out. */
 const MAX_KINDS = 1_000
 
 export function createMerger<Event>({ clock, keyOf, blur, tell }: MergerOptions<Event>): Merger<Event> {

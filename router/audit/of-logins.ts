@@ -6,7 +6,7 @@ import { type Decision, shownAddress, type Who } from './line.ts'
 export type LoginStep = {
   /** A browser pressed the button of a page; an issuer said who its user is; or the user is logged in to the server. */
   method: 'login/begin' | 'login/identify' | 'login/complete'
-  /** As the request says. */
+  /** As in the request. */
   server: string
   /** Undefined: that is not known yet. */
   who: Who | undefined

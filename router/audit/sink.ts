@@ -1,12 +1,12 @@
-/** Writes audit lines to a stream, without waiting for it: what it does not take in time is lost and counted. */
+/** Writes audit lines to a stream without waiting for it. Lines that it does not accept in time are lost, and counted. */
 import type { Writable } from 'node:stream'
 import { createLogLines } from '../../core/log-lines.ts'
 
 export type AuditSink = {
   write(line: string): void
-  /** Whether lines wait that the stream does not take. */
+  /** Whether lines wait because the stream does not accept them. */
   isBlocked(): boolean
-  /** Writes what waits, and resolves when the stream has taken it, or does not for a second. */
+  /** Writes the waiting lines. Resolves when the stream has accepted them, or has not for a second. */
   close(): Promise<void>
 }
 

@@ -1,12 +1,12 @@
-/** What the lists of all users may take of a router together: readings at once, number and size. */
+/** Limits for the lists of all users of a router together: concurrent readings, number and size. */
 import type { Clock } from '../../core/async.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { createSlots, type Slots } from './slots.ts'
 
-/** Of one server at once, so that one that does not answer delays no other. Reading takes about ten times a list's size in memory. */
+/** Concurrent readings of one server. A server that does not answer delays no other. Reading takes about ten times a list's size in memory. */
 const MAX_READINGS = 4
 const MAX_LISTS = 1_000
-/** Characters of JSON: of one user at one server, and of all. */
+/** Characters of JSON of one user's lists at one server, and of all lists. */
 const MAX_LIST_CHARACTERS = 4 * 1024 * 1024
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const TELL_EVERY_MS = 60_000

@@ -5,7 +5,7 @@ import { CALLER_HEADER } from '../../core/mcp/protocol/caller-header.ts'
 import type { PoolCall } from './pool-member.ts'
 
 /**
- * Adds a header by which a bridge tells callers apart: equal for the same caller of the same gateway, at whichever replica, and without
+ * Adds a header by which a bridge distinguishes callers: equal for the same caller of the same gateway at every replica, and without
  * anything of who it is. Only bridges get it, and nothing is added for anonymous callers.
  */
 export function named(

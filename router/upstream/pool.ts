@@ -133,7 +133,7 @@ function callAt(memberOf: (server: string) => Member | undefined, gateway: () =>
     const answer = member.call(named(given, member.server, gateway()), signal)
     if (!mayWait(member.server)) return answer
     return answer.catch(error => {
-      // It waited for the server to be woken, and waits on for the one that took its place.
+      // It waited for the server to be woken, and now waits for the member that replaced this one.
       if (error instanceof Fault && error.details.replaced) return call(server, given, signal)
       throw error
     })

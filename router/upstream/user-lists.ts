@@ -15,7 +15,7 @@ export type UserListsDeps = {
   room: ListRoom
   /** Called when a user has other lists, or no longer any. */
   onChanged: () => void
-  /** Called when they could not be read, for the first of several times in a row. */
+  /** Called when lists could not be read, only for the first failure in a row. */
   onFailed: (server: string, user: User, error: unknown) => void
 }
 
@@ -23,17 +23,17 @@ export type UserListsOptions = UserListsDeps & {
   server: string
   user: User
   clock: Clock
-  /** Read each time, since the manifest may change. */
+  /** Called each time, since the manifest may change. */
   isWanted: () => boolean
-  /** The upstream of the user, opened if it is not. */
+  /** The upstream of the user, which is opened if necessary. */
   open: () => Upstream
 }
 
 /** For how long requests wait for lists that are being read. */
 export const LISTS_WAIT_MS = 2_000
-/** Before a `list_changed` is followed: servers often send several at once. */
+/** Delay of a reading after `list_changed`, since servers often send several at once. */
 const CHANGED_WAIT_MS = 200
-/** Between readings after `list_changed`, twice as long after each until the server was quiet for a minute: each may build a search index. */
+/** Minimum time between readings after `list_changed`, since each may build a search index. It doubles until the server was quiet for a minute. */
 const CHANGED_GAP = { firstMs: 1_000, longestMs: 30_000, quietMs: 60_000 }
 const RETRY = { firstMs: 2_000, longestMs: 60_000 }
 /** No version of the shared lists. */
@@ -43,15 +43,15 @@ export class UserLists {
   readonly #options: UserListsOptions
   readonly #life = new AbortController()
   #known: ServerCatalog | undefined
-  /** Digest of the shared lists when these were read: when they change, so may those of the user. */
+  /** Digest of the shared lists at the time of reading. When those change, the lists of the user may have changed too. */
   #readBeside: string | undefined | typeof NEVER = NEVER
-  /** When they are read again although the shared ones have not changed: some could not be read. */
+  /** When lists are read again because some could not be read, even if the shared ones have not changed. */
   #againMs = Number.POSITIVE_INFINITY
   #reading: { done: Promise<void>; begunMs: number } | undefined
   #readMs = Number.NEGATIVE_INFINITY
   #failures = 0
   #retryMs = Number.NEGATIVE_INFINITY
-  /** Waits to read what has changed. */
+  /** The timer of the next reading after a change. */
   #changing: Timer | undefined
   #gapMs = CHANGED_GAP.firstMs
 
@@ -64,7 +64,7 @@ export class UserLists {
     return this.#options.isWanted() ? this.#known : undefined
   }
 
-  /** Whether they were never read, or not all of them a minute ago, or the shared ones have changed since. */
+  /** Whether they have to be read: never read, or read incompletely a minute ago, or the shared ones have changed since. */
   isDue(): boolean {
     const { clock, isWanted } = this.#options
     if (!isWanted() || clock.now() < this.#retryMs) return false
@@ -80,13 +80,13 @@ export class UserLists {
     if (this.isDue()) this.read()
   }
 
-  /** Undefined if they are not being read, or for too long already. */
+  /** Undefined if they are not being read, or have been for too long. */
   waiting(): Promise<void> | undefined {
     const { done, begunMs = 0 } = this.#reading ?? {}
     return this.#options.clock.now() - begunMs < LISTS_WAIT_MS ? done : undefined
   }
 
-  /** Reads them, unless they are being read. Nobody has to wait for it, and nothing is thrown. */
+  /** Reads the lists, unless they are being read already. The caller need not wait for it. Never rejects. */
   read(): void {
     if (this.#reading || this.#life.signal.aborted) return
     const begunMs = this.#options.clock.now()
@@ -105,14 +105,14 @@ export class UserLists {
     if (quietMs > CHANGED_GAP.quietMs) this.#gapMs = CHANGED_GAP.firstMs
     this.#changing = clock.after(Math.max(CHANGED_WAIT_MS, this.#gapMs - quietMs), () => {
       this.#changing = undefined
-      // What is being read now may be the state before the change.
+      // A reading that has already begun may return the state before the change.
       if (this.#reading) return void this.#reading.done.then(() => this.changed())
       this.#gapMs = Math.min(2 * this.#gapMs, CHANGED_GAP.longestMs)
       this.read()
     })
   }
 
-  /** To be called when the user's upstream is taken away. */
+  /** Call when the user's upstream is removed. */
   end(): void {
     if (this.#life.signal.aborted) return
     this.#life.abort()
@@ -155,7 +155,7 @@ export class UserLists {
   }
 
   /**
-   * Only lists of this user stand in for those that cannot be read. Tokens are those of the shared lists and otherwise estimated, so that
+   * A list that cannot be read is replaced only by a former list of the same user. Tokens are those of the shared lists, or estimated, so that
    * equal lists of users are equal, whatever was read before.
    */
   #previous(beside: ServerCatalog | undefined): DiscoverOptions['previous'] {

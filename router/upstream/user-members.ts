@@ -20,7 +20,7 @@ import { type PoolCall, PoolMember, type PoolMemberOptions, type PoolMemberStatu
 import { UserLists, type UserListsDeps } from './user-lists.ts'
 import { UserMember } from './user-member.ts'
 
-/** What one user has; for people, so without the key. */
+/** The session, process or pod of one user, as people see it: without the user's key. */
 export type UserStatus = {
   user: string
   subject: string
@@ -45,7 +45,7 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
 }
 
 const NO_FAILURES: BreakerStatus = { state: 'closed', failures: 0, retryInMs: 0 }
-/** Of `users.max`: those that reading lists alone may begin; the rest is left to calls. */
+/** The share of `users.max` that may be opened only to read lists. The rest is reserved for calls. */
 const SHARE_FOR_READING = 0.8
 const BREAKERS = ['closed', 'halfOpen', 'open'] as const
 const LOOPBACK_ADDRESS = /^(?:::1|127\.\d+\.\d+\.\d+)$/
@@ -56,7 +56,7 @@ export class UserMembers {
   #secrets: ReadonlyMap<string, UserSecret>
   readonly #options: UserMembersOptions
   readonly #byKey = new Map<string, UserMember>()
-  /** When the last user's was ended. */
+  /** When the upstream of the last user was closed. */
   #usedAtMs: number
 
   constructor(server: RouterServer, options: UserMembersOptions) {
@@ -92,7 +92,7 @@ export class UserMembers {
     }
   }
 
-  /** As PoolMember.call, at what the caller's user has. */
+  /** As PoolMember.call, with the upstream of the caller's user. */
   async call(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const user = this.of(call.caller)
     try {
@@ -104,7 +104,7 @@ export class UserMembers {
     }
   }
 
-  /** What the caller's user has, created if there is nothing yet. Throws Fault user_refused. */
+  /** The member of the caller's user, created if there is none yet. Throws Fault user_refused. */
   of(caller: Caller): UserMember {
     const user = this.#userOf(caller)
     return this.#byKey.get(user.key) ?? this.#create(user)
@@ -128,7 +128,7 @@ export class UserMembers {
     return member?.lists?.waiting()
   }
 
-  /** Undefined if it would have to be started, or may not be. */
+  /** Undefined if it would have to be started, or must not be. */
   #openedFor(user: User): UserMember | undefined {
     const most = Math.floor(this.#users.max * SHARE_FOR_READING)
     if (this.#isStarted || this.#byKey.size >= most) return undefined
@@ -156,7 +156,7 @@ export class UserMembers {
     return [...this.#byKey.values()].map(statusOf)
   }
 
-  /** Of all users together; the breaker is that of the user whose calls fare best. */
+  /** The status of all users together. The breaker is that of the user whose calls fail least. */
   status(): PoolMemberStatus {
     const all = [...this.#byKey.values()].map(({ member }) => member.status())
     const sum = (read: (status: PoolMemberStatus) => number) =>
@@ -193,7 +193,7 @@ export class UserMembers {
       : this.#server
   }
 
-  /** Callers of this machine are one user where nobody is asked who they are. */
+  /** If callers need no credential, all callers on this machine are one user. */
   #userOf({ identity, address = '' }: Caller): User {
     const user = userOf(identity, this.#options.issuers())
     if (user) return user
