@@ -36,7 +36,7 @@ const scaling = z.strictObject({
     .max(1_024)
     .default(10)
     .describe(
-      'Calls in flight for which one more instance is started, up to `max`. After five minutes in which fewer would do, one instance is stopped each minute. Clusters only.',
+      'Calls in flight for which one more instance is started, up to `max`. After five minutes in which fewer would have been enough, one instance is stopped each minute. Clusters only.',
     ),
   external: z
     .boolean()
@@ -154,7 +154,9 @@ const serverSpec = z
       ),
     users: users
       .optional()
-      .describe('How many users there may be, and when what they had ends; for `sessions: perUser`.'),
+      .describe(
+        'How many users there may be, and when their sessions, processes or pods end; for `sessions: perUser`.',
+      ),
     scaling: scaling
       .prefault({})
       .describe('How many instances run, and when they sleep. Does not apply to a remote server.'),
@@ -194,7 +196,7 @@ const serverSpec = z
       .boolean()
       .default(false)
       .describe(
-        'Whether routers and the operator reach its bridge by TLS. The certificate is in the Secret `mcp-<name>.tls` (`tls.crt`, `tls.key`, and `ca.crt` if another authority signed it), which cert-manager can make; the operator makes and renews it if nobody else does. Clusters only: on a laptop the server is a child process, and nothing crosses a network.',
+        'Whether routers and the operator connect to its bridge over TLS. The certificate is in the Secret `mcp-<name>.tls` (`tls.crt`, `tls.key`, and `ca.crt` if another authority signed it), which cert-manager can make; the operator makes and renews it if nobody else does. Clusters only: on a laptop the server is a child process, and nothing crosses a network.',
       ),
     suspend: z
       .boolean()
@@ -217,7 +219,7 @@ export const serverStatus = z.strictObject({
     .strictObject({
       wanted: count.optional().describe('Instances that should run.'),
       ready: count.optional().describe('Instances that answer, of this revision or the previous one.'),
-      why: z.string().max(256).optional().describe('Why so many should run.'),
+      why: z.string().max(256).optional().describe('Why this number of instances should run.'),
     })
     .optional()
     .describe('Instances of the server; absent for a remote one.'),

@@ -21,7 +21,7 @@ export const users = z.strictObject({
   idleAfter: duration(DEFAULT_USERS.idleAfter)
     .default(DEFAULT_USERS.idleAfter)
     .describe(
-      'Time without a call and without a subscription after which what a user had of the server ends.',
+      'Time without a call and without a subscription after which the session, process or pod of a user ends.',
     ),
   volume: z
     .strictObject({
