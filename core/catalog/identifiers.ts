@@ -12,5 +12,10 @@ export function splitIdentifier(text: string): string {
 
 /** Removes diacritics: `Büro` is found by `buro`. */
 export function fold(text: string): string {
-  return NOT_ASCII.test(text) ? text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') : text
+  return NOT_ASCII.test(text)
+    ? text
+        .normalize('NFKD')
+        .replace(/[\u0300-\u036f]/g, '')
+        .normalize('NFC')
+    : text
 }

@@ -1,11 +1,21 @@
-/** Translates German, Spanish, French and Chinese queries word by word with word lists; leaves English queries unchanged. Pure. */
+/** Translates queries in other languages word by word with word lists; leaves English queries unchanged. Pure. */
 import products from '../../../core/catalog/data/products.json' with { type: 'json' }
-import { fold } from '../../../core/catalog/identifiers.ts'
-import lists from './data/foreign.json' with { type: 'json' }
 import lexicon from './data/lexicon.json' with { type: 'json' }
+import { isEnglish } from './english-words.ts'
+import { isRare } from './rare-words.ts'
+import { isStopword, stem } from './text.ts'
+import {
+  createWordLists,
+  foldWord,
+  type Language,
+  SPACED,
+  type WordList,
+  type WordLists,
+} from './word-lists.ts'
 
 /** A query in another language, translated word by word. */
 export type Gloss = {
+  language: Language
   /** The query in English; unknown words are left unchanged. */
   text: string
   /** Each known word, case-folded, with its English translations. */
@@ -17,133 +27,116 @@ export type Gloss = {
 /** Returns undefined for a query that looks English. */
 export type Glossary = (query: string) => Gloss | undefined
 
-type WordList = {
-  functionWords: ReadonlySet<string>
-  english: ReadonlySet<string>
-  exact: Map<string, string[]>
-  byRoot: Map<string, string[]>
-  /** Longest first. */
-  chinese: { characters: string; english: string[] }[]
-}
-
-const HAN_RUN = /[\u3400-\u9fff]+/g
-const TOKEN = /€?[\p{L}\p{N}_.\-']+/gu
-/** Marks a token of the folded query that is already English. */
-const MARK = '€'
-const MIN_ROOT_CHARACTERS = 4
-const MIN_COMPOUND_CHARACTERS = 9
-/** Minimum share of foreign words. */
+const TOKEN = /[\p{L}\p{N}_.\-']+/gu
+/** What is written without spaces, or with endings that are not worth telling apart. */
+const UNSPACED = /[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+/g
+const KANA = /[\u3040-\u30ff]/
+const HANGUL = /[\uac00-\ud7af]/
+/** English words that the filter of English words is too short for. */
+const SHORT_ENGLISH: ReadonlySet<string> = new Set(
+  'ad ai am an as at be by do eg go he hi id ie if in is it me my no of oh ok on or ox pa pi re so to tv up us vs we'.split(
+    ' ',
+  ),
+)
+const ELISION = /^[dlcjmnst]'/
+/** Minimum share of foreign words, or of characters that are not Latin ones. */
 const MIN_FOREIGN_SHARE = 0.3
+const MIN_FOREIGN_WORDS = 1.5
 
 export function createGlossary(): Glossary {
-  const list = readLists()
-  return query => glossOf(list, foldGerman(query))
+  const known = [lexicon.neighbours, lexicon.jargon, Object.entries(products).flat()].flat().join(' ')
+  const lists = createWordLists()
+  const usual = new Set(known.toLowerCase().split(/[\s:]+/))
+  const foreignness = (word: string, isFunctionWord: boolean): number => {
+    const term = stem(word)
+    if (word.length < 2 || usual.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)) return 0
+    if (!isFunctionWord && !isRare(term)) return 0
+    return isEnglish(term) ? 0.5 : 1
+  }
+  return query => {
+    const text = foldWord(query)
+    return unspacedGloss(text, lists) ?? spacedGloss(text, lists, foreignness)
+  }
 }
 
-function readLists(): WordList {
-  const exact = new Map<string, string[]>()
-  const byRoot = new Map<string, string[]>()
-  for (const line of lists.european) {
-    const [word = '', ...english] = line.split(' ')
-    const root = rootOf(word)
-    if (!exact.has(word)) exact.set(word, english)
-    if (root.length >= MIN_ROOT_CHARACTERS && !byRoot.has(root)) byRoot.set(root, english)
-  }
-  const known = [lexicon.neighbours, lexicon.jargon, Object.entries(products).flat()].flat().join(' ')
-  return {
-    functionWords: new Set(lists.functionWords.split(' ')),
-    english: new Set(known.toLowerCase().split(/[\s:]+/)),
-    exact,
-    byRoot,
-    chinese: lists.chinese
-      .map(line => line.split(' '))
-      .map(([characters = '', ...english]) => ({ characters, english }))
-      .sort((a, b) => b.characters.length - a.characters.length),
-  }
+/** A Chinese, Japanese or Korean query: its runs of such characters are read from entry to entry, and what is between them is dropped. */
+function unspacedGloss(text: string, lists: WordLists): Gloss | undefined {
+  const runs = (text.match(UNSPACED) ?? []).join('')
+  if (runs === '' || runs.length / text.replace(/\s/g, '').length < MIN_FOREIGN_SHARE) return undefined
+  const list = lists(HANGUL.test(runs) ? 'ko' : KANA.test(runs) ? 'ja' : 'zh')
+  const words: { word: string; english: readonly string[] }[] = []
+  const english = text.replace(UNSPACED, run => ` ${readRun(list, run, words).join(' ')} `)
+  if (words.length === 0) return undefined
+  const tokens = english.match(TOKEN) ?? []
+  return { language: list.language, text: tokens.join(' '), words, functionWords: [] }
 }
+
+function readRun(
+  list: WordList,
+  run: string,
+  words: { word: string; english: readonly string[] }[],
+): string[] {
+  const text: string[] = []
+  for (let at = 0; at < run.length; ) {
+    const { entry, english } = list.entryAt(run, at) ?? { entry: run[at] as string, english: [] }
+    if (english.length > 0) words.push({ word: entry, english })
+    text.push(...english)
+    at += entry.length
+  }
+  return text
+}
+
+/** How little a word looks like English: 0 for a common word of requests, 0.5 for a rare one, which may be a name, and 1 for what is none. */
+type Foreignness = (word: string, isFunctionWord: boolean) => number
 
 /**
- * A query counts as foreign if a third of it is Han with a known word, or if a third of its words, and at least two, are function
- * words or words that the list contains and English does not.
+ * A query counts as foreign if a third of its words, and at least two of which one may be an English one too, are function words or known
+ * words of one language. The language that knows most of them is taken, and of two that know as many the one with more function words.
  */
-function glossOf(list: WordList, query: string): Gloss | undefined {
+function spacedGloss(text: string, lists: WordLists, foreignness: Foreignness): Gloss | undefined {
+  const tokens = (text.match(TOKEN) ?? []).map(token =>
+    token.replace(ELISION, '').replace(/^['.-]+|[.'-]+$/g, ''),
+  )
+  const isEnough = (foreign: number) =>
+    foreign >= MIN_FOREIGN_WORDS && foreign / tokens.length >= MIN_FOREIGN_SHARE
+  // Most English queries end here: even if one language knew each of these words, they would not be enough.
+  const doubtful = tokens.filter(token => foreignness(token, true) > 0)
+  if (!isEnough(doubtful.reduce((sum, token) => sum + foreignness(token, true), 0))) return undefined
+  const counts = SPACED.map(language => countIn(lists(language), doubtful, foreignness))
+  const best = counts.reduce((first, other) => (isBetter(other, first) ? other : first))
+  if (!isEnough(best.foreign)) return undefined
+  const gloss = readIn(best.list, tokens)
+  return gloss.words.length > 0 ? gloss : undefined
+}
+
+type Count = { list: WordList; foreign: number; functionWords: number }
+
+function countIn(list: WordList, words: readonly string[], foreignness: Foreignness): Count {
+  const count = { list, foreign: 0, functionWords: 0 }
+  for (const word of words) {
+    const isFunctionWord = list.functionWords.has(word)
+    if (isFunctionWord) count.functionWords++
+    if (isFunctionWord || list.translate(word)) count.foreign += foreignness(word, isFunctionWord)
+  }
+  return count
+}
+
+function isBetter(one: Count, other: Count): boolean {
+  return one.foreign === other.foreign ? one.functionWords > other.functionWords : one.foreign > other.foreign
+}
+
+function readIn(list: WordList, tokens: readonly string[]): Gloss {
   const words: { word: string; english: readonly string[] }[] = []
-  const text: string[] = []
-  let foreign = 0
   const functionWords: string[] = []
-  for (const token of withHanRead(list, query, words).match(TOKEN) ?? []) {
-    if (token.startsWith(MARK)) {
-      text.push(...token.slice(1).split('_'))
-      continue
-    }
-    const word = token.replace(/^[ld]'|[.'-]+$/g, '')
+  const text: string[] = []
+  for (const word of tokens) {
     if (list.functionWords.has(word)) {
       functionWords.push(word)
       continue
     }
-    const english = translate(list, word)
+    const english = list.translate(word)
+    if (english) words.push({ word, english })
     text.push(...(english === undefined || english[0] === word ? [word] : english))
-    if (english === undefined) continue
-    words.push({ word, english })
-    if (!list.english.has(word)) foreign++
   }
-  const han = (query.match(HAN_RUN) ?? []).join('').length / Math.max(1, query.replace(/\s/g, '').length)
-  const sure =
-    foreign >= 2 ||
-    (foreign >= 1 && functionWords.length >= 1) ||
-    (functionWords.length >= 3 && words.length > 0)
-  const share = (foreign + functionWords.length) / Math.max(1, text.length + functionWords.length)
-  const isForeign = (han >= MIN_FOREIGN_SHARE && words.length > 0) || (sure && share >= MIN_FOREIGN_SHARE)
-  return isForeign ? { text: text.join(' '), words, functionWords } : undefined
-}
-
-/** Replaces Han words of the list, longest first, and drops the other characters. */
-function withHanRead(
-  list: WordList,
-  query: string,
-  words: { word: string; english: readonly string[] }[],
-): string {
-  return query.replace(HAN_RUN, run => {
-    const tokens: string[] = []
-    for (let at = 0; at < run.length; ) {
-      const entry = list.chinese.find(({ characters }) => run.startsWith(characters, at))
-      if (entry) {
-        tokens.push(MARK + entry.english.join('_'))
-        words.push({ word: entry.characters, english: entry.english })
-      }
-      at += entry?.characters.length ?? 1
-    }
-    return ` ${tokens.join(' ')} `
-  })
-}
-
-/** A word, or the two halves of a German compound. */
-function translate(list: WordList, word: string): string[] | undefined {
-  const whole = lookUp(list, word)
-  if (whole || word.length < MIN_COMPOUND_CHARACTERS) return whole
-  for (let at = MIN_ROOT_CHARACTERS; at <= word.length - MIN_ROOT_CHARACTERS; at++) {
-    const second = lookUp(list, word.slice(at))
-    if (!second) continue
-    const head = word.slice(0, at)
-    const first = lookUp(list, head) ?? (/[sn]$/.test(head) ? lookUp(list, head.slice(0, -1)) : undefined)
-    if (first) return [first[0] ?? '', second[0] ?? '']
-  }
-  return undefined
-}
-
-function lookUp(list: WordList, word: string): string[] | undefined {
-  const exact = list.exact.get(word) ?? list.exact.get(word.replace(/([aou])e/g, '$1'))
-  if (exact) return exact
-  const root = rootOf(word)
-  return root.length >= MIN_ROOT_CHARACTERS ? list.byRoot.get(root) : undefined
-}
-
-/** Removes an ending of German, Spanish or French inflection. */
-function rootOf(word: string): string {
-  if (word.length < 5) return word
-  return word.replace(/(ern|ent|ons|ez|en|er|es|em|st|ar|ir|as|os|e|n|s|t|r|a|o)$/, '')
-}
-
-function foldGerman(query: string): string {
-  return fold(query).toLowerCase().replace(/ß/g, 'ss')
+  return { language: list.language, text: text.join(' '), words, functionWords }
 }

@@ -1,9 +1,8 @@
 /** Tells names of products from other words: well-known ones, and words of no language that requests for tools use. Pure. */
-import english from './data/english.json' with { type: 'json' }
 import products from './data/products.json' with { type: 'json' }
+import { isEnglish } from './english-words.ts'
 import { isRare } from './rare-words.ts'
 import { stem } from './text.ts'
-import { readWordFilter } from './word-filter.ts'
 
 /** Shorter words are too similar to each other to tell typing errors. */
 const MIN_EDIT_CHARACTERS = 5
@@ -11,7 +10,6 @@ const ASCII = /^[a-z]{3,24}$/
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
 
 const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem))
-const isEnglish = readWordFilter(english.filter)
 
 /** `term`: a stem. Words with other letters than those of English belong to another language, not to a product. */
 export function isProductName(term: string): boolean {

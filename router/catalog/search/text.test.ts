@@ -25,6 +25,12 @@ test('words keep their order, lose their accents and know their stem and their r
   )
 })
 
+test('Korean text gives pairs of syllables, with the same letters composed or not', () => {
+  const texts = (text: string) => wordsOf(text).map(word => word.text)
+  assert.deepEqual(texts('예약취소'), ['예약', '약취', '취소'])
+  assert.deepEqual(texts('예약취소'.normalize('NFD')), texts('예약취소'))
+})
+
 test('Chinese text gives pairs of characters, mixed text both', () => {
   assert.deepEqual(
     wordsOf('列出分支 API').map(word => word.text),

@@ -1,0 +1,6 @@
+/** Tells English words from others, with a filter that is shipped (scripts/training/english-words.ts). Pure. */
+import english from './data/english.json' with { type: 'json' }
+import { readWordFilter } from './word-filter.ts'
+
+/** Takes the stem of a lower-case word. One in 15,000 other words is taken for English. */
+export const isEnglish = readWordFilter(english.filter)

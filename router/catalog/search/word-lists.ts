@@ -1,0 +1,95 @@
+/** Word lists of other languages, each read when a query first needs it. Pure. */
+import { fold } from '../../../core/catalog/identifiers.ts'
+import lists from './data/foreign.json' with { type: 'json' }
+
+export type Language = keyof typeof lists
+
+export type WordList = {
+  language: Language
+  /** Articles, prepositions and such, which say nothing about what is asked for; in Japanese and Korean also endings. */
+  functionWords: ReadonlySet<string>
+  /** The English words for a word of the language, the best first. */
+  translate(word: string): readonly string[] | undefined
+  /** The longest entry that the text has at this place; a function word has no English. */
+  entryAt(text: string, at: number): { entry: string; english: readonly string[] } | undefined
+}
+
+/** Languages whose words are separated by spaces. */
+export const SPACED: readonly Language[] = ['de', 'es', 'fr', 'it', 'nl', 'pl', 'pt', 'ru', 'tr']
+
+/** An entry that ends in it is a stem. */
+const STEM = '*'
+const MIN_STEM_CHARACTERS = 3
+/** An inflected word has at most so many characters more than its stem. */
+const MAX_ENDING_CHARACTERS = 5
+/** Languages that write compounds as one word. */
+const COMPOUNDING: ReadonlySet<Language> = new Set<Language>(['de', 'nl'])
+const MIN_PART_CHARACTERS = 4
+const MIN_COMPOUND_CHARACTERS = 9
+
+export type WordLists = (language: Language) => WordList
+
+/** Remembers the lists that were read. */
+export function createWordLists(): WordLists {
+  const known = new Map<Language, WordList>()
+  return language => {
+    const list = known.get(language) ?? readList(language)
+    known.set(language, list)
+    return list
+  }
+}
+
+/** A text as the entries are written: lower case, without accents. */
+export function foldWord(text: string): string {
+  return fold(text).toLowerCase().replace(/ß/g, 'ss').replace(/ı/g, 'i').replace(/ł/g, 'l')
+}
+
+function readList(language: Language): WordList {
+  const { functionWords, words } = lists[language]
+  const silent = new Set(foldWord(functionWords).split(' '))
+  const entries = new Map<string, readonly string[]>()
+  for (const [english, own] of Object.entries(words))
+    for (const entry of foldWord(own).split(' ')) entries.set(entry, english.split(/[ _]/))
+  const find = (word: string) => entries.get(word) ?? byStem(entries, word)
+  const longest = Math.max(...[...entries.keys(), ...silent].map(entry => entry.length))
+  return {
+    language,
+    functionWords: silent,
+    translate: word => find(word) ?? (COMPOUNDING.has(language) ? ofCompound(find, word) : undefined),
+    entryAt: (text, at) => {
+      for (let length = Math.min(longest, text.length - at); length > 0; length--) {
+        const entry = text.slice(at, at + length)
+        const english = silent.has(entry) ? [] : entries.get(entry)
+        if (english) return { entry, english }
+      }
+      return undefined
+    },
+  }
+}
+
+type Find = (word: string) => readonly string[] | undefined
+
+function byStem(
+  entries: ReadonlyMap<string, readonly string[]>,
+  word: string,
+): readonly string[] | undefined {
+  const least = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
+  for (let length = word.length; length >= least; length--) {
+    const english = entries.get(word.slice(0, length) + STEM)
+    if (english) return english
+  }
+  return undefined
+}
+
+/** The best word for each half. */
+function ofCompound(find: Find, word: string): string[] | undefined {
+  if (word.length < MIN_COMPOUND_CHARACTERS) return undefined
+  for (let at = MIN_PART_CHARACTERS; at <= word.length - MIN_PART_CHARACTERS; at++) {
+    const [second] = find(word.slice(at)) ?? []
+    if (second === undefined) continue
+    const head = word.slice(0, at)
+    const [first] = find(head) ?? (/[sn]$/.test(head) ? find(head.slice(0, -1)) : undefined) ?? []
+    if (first !== undefined) return [first, second]
+  }
+  return undefined
+}
