@@ -6,7 +6,7 @@ import { DIMENSIONS, INNER_DIMENSIONS } from './minilm.ts'
 import { readInt8Safetensors, readSafetensors, type TensorReader } from './safetensors.ts'
 
 /** Number of columns of B, and of rows of A, in each change B·A. */
-export const ADAPTER_RANK = 16
+export const ADAPTER_RANK = 24
 type Size = readonly [rows: number, columns: number]
 const ATTENTION: Size = [DIMENSIONS, DIMENSIONS]
 /** The matrices of a layer that the adapter changes: rows and columns. */

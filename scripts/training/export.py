@@ -1,4 +1,4 @@
-"""Converts the output of train.py into the product's adapter, with int8 factors. README.md says how to run it."""
+"""Converts the output of one or more runs of train.py, their mean, into the product's adapter, with int8 factors. README.md says how to run it."""
 import argparse
 import hashlib
 import json
@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from minilm import LAYERS, MATRICES, RANK
+from minilm import LAYERS, MATRICES
 
+# Of the adapter. The mean of runs of rank 16 has a higher rank; what is cut off is small.
+RANK = 24
 INT8_MAX = 127
 
 
-def int8_factors(a, b):
-    """B·A as two int8 factors with one scale per rank.
+def int8_factors(product):
+    """A matrix as two int8 factors with one scale per rank.
 
-    The factors are the singular vectors of the product. The singular values are in the scales, so that rounding affects both factors equally.
+    The factors are the singular vectors of the matrix. The singular values are in the scales, so that rounding affects both factors equally.
     """
-    left, values, right = np.linalg.svd(b.astype(np.float64) @ a.astype(np.float64), full_matrices=False)
+    left, values, right = np.linalg.svd(product, full_matrices=False)
     left, values, right = left[:, :RANK], values[:RANK], right[:RANK]
     # The sign of a singular vector is arbitrary: the largest element of each is made positive, so that equal input gives equal bytes.
     signs = np.sign(left[np.abs(left).argmax(0), np.arange(RANK)])
@@ -32,16 +34,17 @@ def int8_factors(a, b):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("change", help="file with the changes (.npz), made by train.py")
-    options.add_argument("out", help="file for the adapter (.safetensors)")
+    options.add_argument("changes", nargs="+", help="files with the changes (.npz), made by train.py")
+    options.add_argument("--out", required=True, help="file for the adapter (.safetensors)")
     options.add_argument("--provenance", default="{}", help="JSON that says how it was trained")
     given = options.parse_args()
-    change, tensors = np.load(given.change), {}
+    changes, tensors = [np.load(path) for path in given.changes], {}
     for layer in range(LAYERS):
         for matrix in MATRICES:
-            factors = int8_factors(change[f"{layer}.{matrix}.A"], change[f"{layer}.{matrix}.B"])
-            for name, values in factors.items():
-                tensors[f"encoder.layer.{layer}.{matrix}.weight.{name}"] = np.ascontiguousarray(values)
+            name = f"{layer}.{matrix}"
+            products = [change[f"{name}.B"].astype(np.float64) @ change[f"{name}.A"].astype(np.float64) for change in changes]
+            for part, values in int8_factors(np.mean(products, axis=0)).items():
+                tensors[f"encoder.layer.{name}.weight.{part}"] = np.ascontiguousarray(values)
     # Only one key, since safetensors writes several keys in random order.
     content = save(tensors, {"provenance": json.dumps(json.loads(given.provenance), sort_keys=True)})
     Path(given.out).write_bytes(content)

@@ -1,11 +1,13 @@
 /**
- * Prints the training examples of the sentence encoder, one line of JSON for each tool: its texts as discovery builds them, and its queries.
+ * Prints the training examples of the sentence encoder, one line of JSON for each tool: its texts as discovery builds them, and its queries;
+ * those in other languages as the search translates them.
  * `node scripts/training/texts.ts [CATALOGS]`: with the folder of the public catalogs, it also prints those for their tools.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { toolSearchText } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import { createGlossary } from '../../router/catalog/search/gloss.ts'
 import { DATA, inventedServers, linesOf, type Queries } from './invented.ts'
 
 type PublicQueries = Queries & { set: string; server: string; tool: string }
@@ -19,13 +21,15 @@ type PublicTool = {
 type Tool = { server: string; title?: string; about?: string; tool: string; description?: string }
 
 const EMPTY = {} as ServerCatalog
+const glossOf = createGlossary()
 
 function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void {
   const tools = { allow: ['*'], deny: [], overrides: {} }
   const { server: name, title, about: description } = tool
   const item = { name: tool.tool, description: tool.description, inputSchema: {} }
   const { full, name: named } = toolSearchText({ name, title, description, keywords: [], tools }, EMPTY, item)
-  const line = { kind, server: name, tool: tool.tool, full, name: named, queries }
+  const asEncoded = queries.map(query => glossOf(query)?.text ?? query)
+  const line = { kind, server: name, tool: tool.tool, full, name: named, queries: asEncoded }
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 

@@ -23,7 +23,9 @@ TEMPERATURE = 0.05
 # Tools of different servers with a greater cosine count as equal: neither is a negative for queries of the other.
 DUPLICATE_COSINE = 0.8
 # The learning rate rises in the first steps, stays, and falls in the last ones.
-WARMUP_STEPS, DECAY_STEPS = 50, 200
+WARMUP_STEPS, DECAY_STEPS = 40, 240
+# There are far fewer queries for public tools than for invented ones, whose texts are plainer: each is used so many times.
+PUBLIC_TIMES = 4
 REPORT_STEPS, SAVE_STEPS = 20, 60
 
 
@@ -36,12 +38,16 @@ def read_tools(path, folder):
     return trained, [tool for tool in tools if is_held_out(tool) and tool["kind"] == "invented"]
 
 
+def times(tool):
+    return PUBLIC_TIMES if tool["kind"] == "public" else 1
+
+
 class Batches:
     """Queries in random order, each together with queries for other tools of its server. A step has at most one query for each tool."""
 
     def __init__(self, tools, similarity, seed):
         self.tools, self.random = tools, random.Random(seed)
-        self.pairs = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"]]
+        self.pairs = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"] * times(tool)]
         self.siblings, self.order = {}, []
         for at, tool in enumerate(tools):
             self.siblings.setdefault(self.server(at), []).append(at)
@@ -127,7 +133,7 @@ def read_options():
     options.add_argument("texts", help="output of texts.ts")
     options.add_argument("model", help="folder with model.safetensors and vocab.txt as published")
     options.add_argument("out", help="file for the changes (.npz); the number of the step is inserted before the ending")
-    options.add_argument("--steps", type=int, default=1_600)
+    options.add_argument("--steps", type=int, default=480)
     options.add_argument("--rate", type=float, default=1e-3)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--start", help="an adapter to continue training from; without it, training starts from the published weights")

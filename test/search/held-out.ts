@@ -12,7 +12,7 @@ import type { JudgedQuery } from './catalogs.ts'
 import type { Judged } from './nothing.ts'
 
 export function heldOutCatalog(): SearchDocument[] {
-  return held().flatMap(server => server.tools.map(tool => documentOf(server, tool)))
+  return toolsOf(held())
 }
 
 /** Of the styles terse, everyday, paraphrase, hard (half of them misspelt) and languages (twelve of them). */
@@ -42,21 +42,28 @@ export function heldOutJudged(): Judged {
   return { queries: heldOutQueries(), requests: heldOutRequests(), families: families().servers }
 }
 
-/** The tools of every second one of the other servers of the training data: what the search knows kinds of tools from. */
+/** What the search knows kinds of tools from: the servers whose families are not told, and every second one of the others that were trained on. */
 export function kindsCatalog(): SearchDocument[] {
-  return trainedTools(at => at % 2 === 0)
+  const { told, others } = trainedServers()
+  return toolsOf([...others, ...told.filter((_, at) => at % 2 === 0)])
 }
 
-/** Those of the rest. */
+/** The rest of those that were trained on. */
 export function trainedCatalog(): SearchDocument[] {
-  return trainedTools(at => at % 2 === 1)
+  return toolsOf(trainedServers().told.filter((_, at) => at % 2 === 1))
 }
 
-function trainedTools(isAsked: (at: number) => boolean): SearchDocument[] {
+/** `told`: those whose families are told. */
+function trainedServers(): { told: InventedServer[]; others: InventedServer[] } {
   const names = heldOutServers()
-  const others = inventedServers().filter(({ server }) => !names.has(server))
-  const asked = others.filter((_, at) => isAsked(at))
-  return asked.flatMap(server => server.tools.map(tool => documentOf(server, tool)))
+  const { servers } = families()
+  const trained = inventedServers().filter(({ server }) => !names.has(server))
+  const [told, others] = [true, false].map(is => trained.filter(({ server }) => server in servers === is))
+  return { told: told ?? [], others: others ?? [] }
+}
+
+function toolsOf(servers: readonly InventedServer[]): SearchDocument[] {
+  return servers.flatMap(server => server.tools.map(tool => documentOf(server, tool)))
 }
 
 function held(): InventedServer[] {

@@ -28,14 +28,14 @@ export type Labelled = {
 
 /** The sets beside the project: their share in the mean, the floors, and how many of their queries count. */
 const SHARED: [set: string, queries: string, weight: number, floors: Floors, first?: number][] = [
-  ['livemcp', 'queries_agentjudged', 2, { words: [0.83, 0.91], meaning: [0.88, 0.9] }],
+  ['livemcp', 'queries_agentjudged', 2, { words: [0.83, 0.91], meaning: [0.86, 0.92] }],
   ['livemcp', 'queries_step_clean', 2, { words: [0.89, 0.95], meaning: [0.9, 0.98] }],
   ['mcpzero', 'queries_agent', 2, { words: [0.91, 0.98], meaning: [0.94, 0.98] }],
   ['mcpzero', 'queries_user', 3, { words: [0.69, 0.82], meaning: [0.77, 0.88] }],
   ['mcpzero', 'queries_tsb_paraphrase', 1, { words: [0.7, 0.9], meaning: [0.85, 0.9] }],
   ['mcpzero', 'queries_tsb_exact', 0.5, { words: [0.83, 0.9], meaning: [0.85, 0.98] }],
   ['mcpproxy45', 'queries', 1.5, { words: [0.81, 0.93], meaning: [0.89, 0.94] }],
-  ['gtc-k8s', 'queries', 1, { words: [0.83, 0.89], meaning: [0.92, 0.97] }],
+  ['gtc-k8s', 'queries', 1, { words: [0.83, 0.89], meaning: [0.95, 0.97] }],
   ['gtc-github', 'queries', 0.75, { words: [0.91, 0.98], meaning: [0.91, 0.98] }],
   ['gtc-mixed_mcp', 'queries', 0.5, { words: [0.89, 0.98], meaning: [0.92, 0.98] }],
   ['gtc-multi_mcp', 'queries', 0.5, { words: [0.96, 0.94], meaning: [0.91, 0.94] }],
@@ -61,14 +61,14 @@ const RECORDED: Record<string, Floors> = {
 }
 /** What the servers reach that the training data holds out. */
 const HELD_OUT: Record<string, Floors> = {
-  terse: { words: [0.94, 0.97], meaning: [0.97, 0.98] },
-  everyday: { words: [0.6, 0.66], meaning: [0.76, 0.81] },
-  paraphrase: { words: [0.48, 0.55], meaning: [0.72, 0.8] },
-  hard: { words: [0.58, 0.67], meaning: [0.67, 0.78] },
-  languages: { words: [0.1, 0.11], meaning: [0.15, 0.18] },
+  terse: { words: [0.94, 0.97], meaning: [0.97, 0.99] },
+  everyday: { words: [0.61, 0.67], meaning: [0.81, 0.87] },
+  paraphrase: { words: [0.49, 0.56], meaning: [0.77, 0.86] },
+  hard: { words: [0.58, 0.67], meaning: [0.69, 0.77] },
+  languages: { words: [0.3, 0.38], meaning: [0.61, 0.71] },
 }
 /** Of the weighted mean of the sets beside the project. */
-export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.902, 0.96] }
+export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.904, 0.964] }
 
 export function ownSets(): Labelled[] {
   return [

@@ -28,48 +28,36 @@ export type Judged = {
 }
 
 /**
- * What is asked of catalogs of about `size` tools out of `documents`: whole servers, the same ones on every run. A query whose server is
- * not in the catalog counts as served by nothing only if it names this server and no other one of this name is there, or if no server
- * of its families is; else another one may serve it, and it is not asked.
+ * What is asked of catalogs of about `size` tools out of `documents`: whole servers, the same ones on every run. Whether something serves a
+ * query is known without the search: its own server does. Nothing does if the query names a server that is not there while no other
+ * one of this name is, or if there is no server of the families that might serve it.
  */
 export function trialsOf(documents: readonly SearchDocument[], judged: Judged, size: number): Trials[] {
   const groups = Map.groupBy(judged.queries, serversOf)
   return [...groups].flatMap(([key, queries]) => {
     const servers = key.split(' ')
     const [server = ''] = servers
-    const asked = queries.map(({ query, style = '' }) => ({ query, style, server }))
-    const own = judged.requests.filter(request => request.server === server)
-    const [without, with_] = [false, true].map(has => partOf(documents, servers, size, has)) as [
-      Int32Array,
-      Int32Array,
-    ]
+    const partWith = partOf(documents, servers, size)
+    const families = servers.flatMap(name => judged.families[name] ?? [])
+    const rivals = (more: readonly string[]) => rivalsOf(judged.families, servers, [...families, ...more])
+    const without = partWith(false, new Set())
     const namesProduct = productReader(documents, servers, without)
-    const isServed = (members: Int32Array, more: readonly string[]) =>
-      isThere(
-        documents,
-        members,
-        servers,
-        [...servers.flatMap(name => judged.families[name] ?? []), ...more],
-        judged.families,
-      )
-    const isAbsent = !isServed(without, [])
+    const trial = (kind: Kind, { query, style = kind }: { query: string; style?: string }): Trial => ({
+      query,
+      kind,
+      style,
+      server,
+    })
+    const [named, others] = [true, false].map(is => queries.filter(({ query }) => namesProduct(query) === is))
+    const ofRequest = ({ query, others }: Judged['requests'][number]): Trials => ({
+      members: partWith(true, rivals(others)),
+      trials: [trial('request', { query })],
+    })
     return [
-      {
-        members: with_,
-        trials: [
-          ...asked.map((one): Trial => ({ ...one, kind: 'served' })),
-          ...own
-            .filter(({ others }) => !isServed(with_, others))
-            .map(({ query }): Trial => ({ query, server, kind: 'request', style: 'request' })),
-        ],
-      },
-      {
-        members: without,
-        trials: asked.flatMap((one): Trial[] => {
-          if (namesProduct(one.query)) return [{ ...one, kind: 'named' }]
-          return isAbsent ? [{ ...one, kind: 'absent' }] : []
-        }),
-      },
+      { members: partWith(true, new Set()), trials: queries.map(query => trial('served', query)) },
+      { members: without, trials: (named ?? []).map(query => trial('named', query)) },
+      { members: partWith(false, rivals([])), trials: (others ?? []).map(query => trial('absent', query)) },
+      ...judged.requests.filter(request => request.server === server).map(ofRequest),
     ]
   })
 }
@@ -78,16 +66,14 @@ function serversOf({ relevant }: JudgedQuery): string {
   return [...new Set(relevant.map(({ server }) => server))].sort().join(' ')
 }
 
-/** Whether another server of one of the families is among the members. */
-function isThere(
-  documents: readonly SearchDocument[],
-  members: Int32Array,
+/** The other servers of these families. */
+function rivalsOf(
+  families: Judged['families'],
   servers: readonly string[],
   wanted: readonly string[],
-  families: Judged['families'],
-): boolean {
-  const names = new Set(Array.from(members, at => documents[at]?.server ?? ''))
-  return [...names].some(name => !servers.includes(name) && families[name]?.some(one => wanted.includes(one)))
+): Set<string> {
+  const named = Object.entries(families).filter(([, own]) => own.some(family => wanted.includes(family)))
+  return new Set(named.map(([name]) => name).filter(name => !servers.includes(name)))
 }
 
 /** Whether a query names one of the servers, by a word that no server of the members has in its name. */
@@ -109,23 +95,20 @@ function nameWords({ server, serverTitle = '' }: SearchDocument): string[] {
     .filter(isRare)
 }
 
-/** Servers in an order that depends on `servers`, until there are enough tools; with these or without. */
-function partOf(
-  documents: readonly SearchDocument[],
-  servers: readonly string[],
-  size: number,
-  has: boolean,
-): Int32Array {
+/** Servers in an order that depends on `servers`, until there are enough tools; with these or without, and never with those `barred`. */
+function partOf(documents: readonly SearchDocument[], servers: readonly string[], size: number) {
   const byServer = Map.groupBy(documents.keys(), at => documents[at]?.server ?? '')
   const order = (name: string) => createHash('sha256').update(`${name} ${servers}`).digest('hex')
   const others = [...byServer.keys()].filter(name => !servers.includes(name))
   const sorted = others.sort((a, b) => (order(a) < order(b) ? -1 : 1))
-  const members: number[] = []
-  for (const name of has ? [...servers, ...sorted] : sorted) {
-    if (members.length >= size && !servers.includes(name)) break
-    members.push(...(byServer.get(name) ?? []))
+  return (has: boolean, barred: ReadonlySet<string>): Int32Array => {
+    const members: number[] = []
+    for (const name of [...(has ? servers : []), ...sorted.filter(name => !barred.has(name))]) {
+      if (members.length >= size && !servers.includes(name)) break
+      members.push(...(byServer.get(name) ?? []))
+    }
+    return Int32Array.from(members.sort((a, b) => a - b))
   }
-  return Int32Array.from(members.sort((a, b) => a - b))
 }
 
 /** Asks every trial of its part of the catalog; by words alone without an encoder. */

@@ -16,7 +16,7 @@ const documents: SearchDocument[] = [
   tool('files', 'read_file', 'Read a text file'),
   tool('monitor', 'get_current_oncall', 'Who is on duty'),
 ]
-const KINDS_APART = 150
+const KINDS_APART = 180
 const index = build()
 /** One direction a tool. */
 const directions = documents.map((_, at) => direction(at))
