@@ -1,6 +1,5 @@
-/** Reads the vectors of kinds of tools: a data file beside the bundle, which need not be compiled with the router's sources. */
-import { readFileSync } from 'node:fs'
-import { Fault } from '../../core/errors.ts'
+/** Reads the vectors of kinds of tools. */
+import { readInstalledJson } from './installed-file.ts'
 
 export type Kinds = {
   dimensions: number
@@ -11,15 +10,6 @@ export type Kinds = {
 /** Throws Fault `io` if the file is missing. */
 export function readKinds(): Kinds {
   const file = new URL('../catalog/search/data/kinds.json', import.meta.url)
-  const { dimensions, components } = JSON.parse(read(file)) as { dimensions: number; components: string }
+  const { dimensions, components } = readInstalledJson(file) as { dimensions: number; components: string }
   return { dimensions, components: new Int8Array(Buffer.from(components, 'base64')) }
-}
-
-function read(file: URL): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    const message = `The file ${file.pathname} of this installation is missing: install Portolan again.`
-    throw new Fault('io', message, { cause })
-  }
 }

@@ -115,11 +115,13 @@ test('the sources are ASCII, which V8 stores as one byte per character, without 
   assert.ok(largest < CHUNK_LIMIT, `${largest} characters`)
 })
 
-test('vectors of kinds of tools are a file beside the program, and searches find it', () => {
+test('vectors of kinds of tools and word lists are files beside the program, and searches find them', () => {
   const scripts = readdirSync(join(folder, 'first')).filter(name => /^chunk-/.test(name))
-  const using = scripts.filter(name => read(name).includes('new URL("./kinds.json",import.meta.url)'))
-  assert.equal(using.length, 1)
-  assert.ok(JSON.parse(read('kinds.json')).components.length > 100_000)
+  for (const file of ['kinds.json', 'foreign.json']) {
+    const using = scripts.filter(name => read(name).includes(`new URL("./${file}",import.meta.url)`))
+    assert.equal(using.length, 1)
+    assert.ok(read(file).length > 100_000)
+  }
 })
 
 test('the bundle contains the licences of its packages', () => {

@@ -1,17 +1,11 @@
-/** Translates queries in other languages word by word with word lists; leaves English queries unchanged. Pure. */
+/** Translates queries in other languages word by word with word lists; leaves English queries unchanged. */
 import products from '../../../core/catalog/data/products.json' with { type: 'json' }
+import type { Language } from '../../semantic/read-word-lists.ts'
 import lexicon from './data/lexicon.json' with { type: 'json' }
 import { isEnglish } from './english-words.ts'
 import { isRare } from './rare-words.ts'
 import { isStopword, stem } from './text.ts'
-import {
-  createWordLists,
-  foldWord,
-  type Language,
-  SPACED,
-  type WordList,
-  type WordLists,
-} from './word-lists.ts'
+import { createWordLists, foldWord, SPACED, type WordList, type WordLists } from './word-lists.ts'
 
 /** A query in another language, translated word by word. */
 export type Gloss = {

@@ -1,8 +1,6 @@
-/** Word lists of other languages, each read when a query first needs it. Pure. */
+/** Word lists of other languages: which words are known, and their English. */
 import { fold } from '../../../core/catalog/identifiers.ts'
-import lists from './data/foreign.json' with { type: 'json' }
-
-export type Language = keyof typeof lists
+import { type Language, readWordLists, type WrittenWords } from '../../semantic/read-word-lists.ts'
 
 export type WordList = {
   language: Language
@@ -29,13 +27,17 @@ const MIN_COMPOUND_CHARACTERS = 9
 
 export type WordLists = (language: Language) => WordList
 
-/** Remembers the lists that were read. */
+/** Reads the lists when a query first needs one. */
 export function createWordLists(): WordLists {
-  const known = new Map<Language, WordList>()
+  let known: ReadonlyMap<Language, WordList> | undefined
   return language => {
-    const list = known.get(language) ?? readList(language)
-    known.set(language, list)
-    return list
+    known ??= new Map(
+      Object.entries(readWordLists()).map(([name, written]) => [
+        name as Language,
+        listOf(name as Language, written),
+      ]),
+    )
+    return known.get(language) as WordList
   }
 }
 
@@ -44,8 +46,7 @@ export function foldWord(text: string): string {
   return fold(text).toLowerCase().replace(/ß/g, 'ss').replace(/ı/g, 'i').replace(/ł/g, 'l')
 }
 
-function readList(language: Language): WordList {
-  const { functionWords, words } = lists[language]
+function listOf(language: Language, { functionWords, words }: WrittenWords): WordList {
   const silent = new Set(foldWord(functionWords).split(' '))
   const entries = new Map<string, readonly string[]>()
   for (const [english, own] of Object.entries(words))

@@ -1,0 +1,13 @@
+/** Reads the word lists of other languages. */
+import { readInstalledJson } from './installed-file.ts'
+
+export type Language = 'de' | 'es' | 'fr' | 'it' | 'ja' | 'ko' | 'nl' | 'pl' | 'pt' | 'ru' | 'tr' | 'zh'
+
+/** As they are written: function words, and by their English, words and stems of the language, each separated by spaces. */
+export type WrittenWords = { functionWords: string; words: Record<string, string> }
+
+/** Throws Fault `io` if the file is missing. */
+export function readWordLists(): Record<Language, WrittenWords> {
+  const file = new URL('../catalog/search/data/foreign.json', import.meta.url)
+  return readInstalledJson(file) as Record<Language, WrittenWords>
+}
