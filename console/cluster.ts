@@ -37,7 +37,7 @@ export function applyClusterEvent(known: ClusterKnown, event: string, data: stri
   }
 }
 
-/** Routers that do not serve the newest generation, or none yet. */
+/** Routers that serve an older generation than the newest, or no generation yet. */
 export function lagging({ generation, routers }: ConsoleGateway): { pod: string; generation?: number }[] {
   if (generation === undefined) return []
   return routers.filter(router => (router.generation ?? -1) < generation)

@@ -78,7 +78,7 @@ export function whyNot(
     return `Its server is ${facts.hiddenState}: until this changes, agents do not find its tools.`
   if (!facts.isKnown) return `There is no tool "${path}" here, or this caller may not see it.`
   if (!hit)
-    return `It is not among the first ${explained.hits.length}: it has none of the query's words, and its meaning is not similar. Add words to its description, or keywords in spec.tools.overrides of its manifest.`
+    return `It is not among the first ${explained.hits.length}: other tools fit the query's words and meaning better. Add words to its description, or keywords in spec.tools.overrides of its manifest.`
   const best = explained.hits[0] ?? hit
   const missed = missedWords(explained, hit)
   const lacks = missed.length > 0 ? ` It lacks ${missed.map(word => `"${word}"`).join(', ')}.` : ''

@@ -17,7 +17,7 @@ export type Store = {
   gateway: string | undefined
   /** When the event stream was lost; undefined while it is open. */
   lostSince: ReadonlySignal<number | undefined>
-  /** Why the gateway refuses this caller: it has no token, or a wrong one. */
+  /** Why the gateway refuses this caller: status 401 or 403, in a cluster also 429. */
   refused: ReadonlySignal<string | undefined>
   /** The time, updated every second while the page is visible. */
   now: ReadonlySignal<number>

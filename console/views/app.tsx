@@ -89,8 +89,8 @@ function Frame() {
 /** The content of a page, or why it cannot be shown. */
 function PageContent({ page }: { page: Page }) {
   const { refused, known, cluster, gateway = '' } = useStore()
-  const { cluster: isKnown, unreachable } = cluster?.value ?? {}
-  if (page === 'gateways') return isKnown ? <Lazy key="gateways" load={loadGateways} /> : null
+  const { cluster: data, unreachable } = cluster?.value ?? {}
+  if (page === 'gateways') return data ? <Lazy key="gateways" load={loadGateways} /> : null
   if (refused.value !== undefined) return <Login why={refused.value} />
   if (known.value.state) return <Pages page={page} />
   if (unreachable === undefined) return null

@@ -19,8 +19,8 @@ export function Metrics() {
         <h1>Metrics</h1>
         <Empty>
           <p>
-            Only callers who may use every server see the metrics of the gateway. Prometheus reads them at
-            /metrics.
+            This gateway distinguishes its callers, so the page does not show the metrics of the whole
+            gateway. Prometheus can read them at /metrics.
           </p>
         </Empty>
       </>

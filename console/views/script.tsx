@@ -41,8 +41,8 @@ export function Script() {
     <>
       <h1>Script</h1>
       <p class="note">
-        The script runs in the sandbox of the gateway with your rights, like the script of any agent. Calls of
-        destructive tools are confirmed first.
+        The script runs in the sandbox of the gateway with your rights, like the script of any agent. You are
+        asked before calls of destructive tools.
       </p>
       <div class="trial">
         <form

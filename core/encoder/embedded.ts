@@ -9,7 +9,7 @@ import { createSerialQueue } from './serial-queue.ts'
 import { openVectorCache, type VectorCache } from './vector-cache.ts'
 
 /** 100 to 200 ms of CPU time: how long other calls wait for their turn, and how long a cancelled batch continues. */
-const TEXTS_A_BATCH = 8
+const TEXTS_PER_BATCH = 8
 /** About half a second of CPU time. Beyond it, a search that matches words only is better than a longer wait. */
 const MAX_WAITING_QUERIES = 100
 /** The rest of a longer text would exceed the limit of tokens anyway. */
@@ -73,8 +73,8 @@ function embeddedEncoder(
       const unique = [...new Map(texts.map(text => [text.key, text])).values()]
       const vectors = new Map(unique.map(({ key }) => [key, cache?.get(key)]))
       const missing = unique.filter(({ key }) => !vectors.get(key))
-      for (let at = 0; at < missing.length; at += TEXTS_A_BATCH) {
-        const batch = missing.slice(at, at + TEXTS_A_BATCH)
+      for (let at = 0; at < missing.length; at += TEXTS_PER_BATCH) {
+        const batch = missing.slice(at, at + TEXTS_PER_BATCH)
         const made = await encodeBatch(batch, signal)
         for (const [at, { key }] of batch.entries()) vectors.set(key, made[at])
       }

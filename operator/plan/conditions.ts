@@ -81,7 +81,7 @@ export function availability(outage: Verdict | undefined, generation: number): P
       )
 }
 
-/** Like a Deployment's condition: true while pods are being replaced and afterwards, false if this is stuck. `trouble` says why pods are missing. */
+/** Like a Deployment's condition: true while pods are being replaced and afterwards, false if this is stuck. `trouble` says why not all pods are ready and of the newest revision. */
 export function progress(trouble: Verdict | undefined, generation: number): PlannedCondition {
   const complete = { reason: REASON.complete, message: 'All instances run the newest revision.' }
   const isStuck = trouble !== undefined && !NOT_STUCK.includes(trouble.reason)

@@ -31,7 +31,8 @@ export function usersStatus(world: ServerWorld, plan: InstancePlan | undefined):
 
 const FULL: Verdict = {
   reason: REASON.tooManyUsers,
-  message: 'As many users as users.max have a pod: raise it, or end the pod of one with portolan users',
+  message:
+    'The maximum number of users (users.max) have a pod: raise users.max, or end a pod with portolan users --end',
 }
 
 /** Undefined if the pod of the user is ready. */

@@ -7,7 +7,7 @@ import { userProblems } from './instance-status.ts'
 import { maySleep } from './scaling.ts'
 
 const STARTING_REASONS: readonly string[] = [REASON.starting, REASON.updating]
-/** States in which the tools of a server are not shown, by the reason of Ready. */
+/** By the reason of Ready: states that count even while instances are ready, and in which tools are hidden at once. */
 const HIDDEN_STATES: Readonly<Record<string, ServerState>> = {
   [REASON.authRequired]: 'authRequired',
   [REASON.notAccepted]: 'notAccepted',

@@ -1,8 +1,8 @@
 /** Estimates the o200k_base tokens of texts that were not counted at discovery. Pure. */
 
-const LETTERS_A_TOKEN = 12
-const DIGITS_A_TOKEN = 3
-const SIGNS_A_TOKEN = 4
+const LETTERS_PER_TOKEN = 12
+const DIGITS_PER_TOKEN = 3
+const SIGNS_PER_TOKEN = 4
 const OTHER_SCRIPT_TOKENS = 0.8
 /** The tokenizer splits characters of scripts that it has hardly seen into their bytes: up to three, or two for each half of a surrogate pair. */
 const RARE_SCRIPT_TOKENS = 3
@@ -71,6 +71,6 @@ function isOfCommonBlock(code: number): boolean {
 }
 
 function lengthOf(kind: number): number {
-  if (kind === LOWER) return LETTERS_A_TOKEN
-  return kind === SIGN ? SIGNS_A_TOKEN : DIGITS_A_TOKEN
+  if (kind === LOWER) return LETTERS_PER_TOKEN
+  return kind === SIGN ? SIGNS_PER_TOKEN : DIGITS_PER_TOKEN
 }

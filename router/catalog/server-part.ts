@@ -17,7 +17,7 @@ import { estimateTokens } from './estimate.ts'
 import { itemDocument, toolDocument } from './search/documents.ts'
 import type { SearchDocument } from './search/search-index.ts'
 
-const ITEMS_A_SLICE = 50
+const ITEMS_PER_SLICE = 50
 
 /** The target of a tool path or listed name. */
 export type ToolRoute = {
@@ -96,7 +96,7 @@ export function* buildServerPart(server: RouterServer, catalog: ServerCatalog): 
   const tools: ToolRoute[] = []
   const documents: SearchDocument[] = []
   for (const [position, tool] of catalog.tools.entries()) {
-    if (position % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
+    if (position % ITEMS_PER_SLICE === ITEMS_PER_SLICE - 1) yield
     if (!isAllowed(server.tools, tool.definition.name)) continue
     const route = toolRoute(server, catalog, tool, names)
     tools.push(route)
@@ -170,7 +170,7 @@ function* promptRoutes(server: RouterServer, catalog: ServerCatalog): Generator<
   )
   const routes: PromptRoute[] = []
   for (const definition of catalog.prompts) {
-    if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
+    if (routes.length % ITEMS_PER_SLICE === ITEMS_PER_SLICE - 1) yield
     const { name } = definition
     const found = foundBy(server, catalog, 'prompt', definition)
     routes.push({ server: server.name, prompt: name, ...nameOf(name), definition, ...found })
@@ -189,7 +189,7 @@ function* resourceRoutes(
       : catalog.resourceTemplates.map(definition => ({ uri: definition.uriTemplate, definition }))
   const routes: ResourceRoute[] = []
   for (const { uri, definition } of offered) {
-    if (routes.length % ITEMS_A_SLICE === ITEMS_A_SLICE - 1) yield
+    if (routes.length % ITEMS_PER_SLICE === ITEMS_PER_SLICE - 1) yield
     const uris = { uri, shownUri: shownUri(server.name, uri), listedUri: exposedUri(server.name, uri) }
     routes.push({ server: server.name, ...uris, definition, ...foundBy(server, catalog, kind, definition) })
   }

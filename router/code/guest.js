@@ -9,8 +9,8 @@
   const { slice, includes } = String.prototype
   const [RealError, RealTypeError, RealPromise, RealProxy, text] = [Error, TypeError, Promise, Proxy, String]
   const [RealMap, RealSet] = [Map, Set]
-  const LONGEST_TEXT = 2_000
-  const LONGEST_LOG = 20_000
+  const MAX_TEXT_CHARACTERS = 2_000
+  const MAX_LOG_CHARACTERS = 20_000
   /** Names that the language itself asks objects for: a tool with such a name is reached by tools["server:then"]. */
   const OF_THE_LANGUAGE = create(null)
   for (const name of ['then', 'toJSON', 'constructor', 'prototype']) OF_THE_LANGUAGE[name] = true
@@ -114,7 +114,7 @@
       [level]: (...values) => {
         let line = ''
         for (let at = 0; at < values.length; at++) line += (at === 0 ? '' : ' ') + shown(values[at])
-        log(apply(slice, line, [0, LONGEST_LOG]))
+        log(apply(slice, line, [0, MAX_LOG_CHARACTERS]))
       },
     })
 
@@ -141,7 +141,7 @@
   function textOf(value, key) {
     try {
       const found = value[key]
-      return typeof found === 'string' ? apply(slice, found, [0, LONGEST_TEXT]) : ''
+      return typeof found === 'string' ? apply(slice, found, [0, MAX_TEXT_CHARACTERS]) : ''
     } catch {
       return ''
     }
@@ -150,7 +150,7 @@
   function described(error) {
     const isObject = (typeof error === 'object' && error !== null) || typeof error === 'function'
     if (!isObject)
-      return stringify({ name: '', message: apply(slice, text(error), [0, LONGEST_TEXT]), stack: '' })
+      return stringify({ name: '', message: apply(slice, text(error), [0, MAX_TEXT_CHARACTERS]), stack: '' })
     const [name, message, stack] = [textOf(error, 'name'), textOf(error, 'message'), textOf(error, 'stack')]
     const isError = error instanceof RealError
     return stringify({ name: name || 'Error', message: message || (isError ? '' : shown(error)), stack })

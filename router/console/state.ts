@@ -18,8 +18,8 @@ export type StateFacts = {
 }
 
 /**
- * Whether a caller sees the gateway as who runs it does. Where callers are told apart, nobody does, whatever the rules grant: these are about
- * tools, and neither about calls of others nor about how servers run.
+ * Whether a caller sees the gateway as who runs it does. Where a gateway distinguishes its callers, nobody does, whatever the rules
+ * grant: these are about tools, and neither about calls of others nor about how servers run.
  */
 export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'distinguishesCallers'>): boolean {
   return !host.distinguishesCallers(config.access)

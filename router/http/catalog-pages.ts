@@ -93,7 +93,7 @@ function addListPage(app: App, { served, onRequest }: CatalogPagesOptions, seen:
     const lists = whole ? [...(await seen(request, whole)).catalogs.values()] : []
     const list = lists.find(one => catalogVersion(one) === request.params.version)
     if (list) return send(reply, await content(list))
-    const message = 'No server still has a catalog of this version; read /catalog again.'
+    const message = 'This version of the catalog no longer exists at any server; read /catalog again.'
     respond(reply, 404, TRANSPORT_ERROR, message)
     return reply
   })

@@ -19,7 +19,7 @@ const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 const MAX_BATCH = 64
 /** A batch this fast was mostly cached: the next one is twice as large. */
 const QUICK_MS = 50
-const ROUTES_A_SLICE = 500
+const ROUTES_PER_SLICE = 500
 /** Vectors of removed documents are kept because these may come back; each takes some 600 bytes. */
 const MAX_UNUSED = 5_000
 
@@ -129,7 +129,7 @@ export class DocumentVectors {
     const vectors: (Vector | undefined)[] = []
     for (const { textKey } of routes) {
       const vector = this.#vectors.get(textKey) ?? this.#own.get(textKey)
-      if (vectors.push(vector) % ROUTES_A_SLICE === 0) yield
+      if (vectors.push(vector) % ROUTES_PER_SLICE === 0) yield
     }
     return vectors
   }

@@ -10,7 +10,7 @@ import type { Signer } from './signed.ts'
 /** How long a question waits for its answer: a human may have to give it. */
 export const ANSWER_WITHIN_MS = 10 * 60_000
 const MAX_ASKS = 4_096
-const MAX_ASKS_A_CLIENT = 32
+const MAX_ASKS_PER_CLIENT = 32
 
 /** Sends a message to a client; returns false if it cannot be reached. */
 export type Send = (message: Notification & { id?: JsonValue }) => boolean
@@ -81,10 +81,10 @@ export class ClientRequests {
 
   #tooMany(client: string): string | undefined {
     if (this.#waiting.size >= MAX_ASKS) return 'Too many questions wait for their answers here; try again'
-    if (this.#waiting.size < MAX_ASKS_A_CLIENT) return undefined
+    if (this.#waiting.size < MAX_ASKS_PER_CLIENT) return undefined
     let own = 0
     for (const waiting of this.#waiting.values()) if (waiting.client === client) own++
-    return own < MAX_ASKS_A_CLIENT ? undefined : 'The client has too many questions to answer already'
+    return own < MAX_ASKS_PER_CLIENT ? undefined : 'The client has too many questions to answer already'
   }
 }
 

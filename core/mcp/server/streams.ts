@@ -26,7 +26,7 @@ export type Stream = StreamOwner & {
 }
 
 export const MAX_STREAMS = 4_096
-const MAX_STREAMS_A_CLIENT = 4
+const MAX_STREAMS_PER_CLIENT = 4
 /** If callers are distinguished by credentials: the share of all streams that one caller, and that all anonymous callers together, may use. */
 const SHARE_OF_A_CALLER = 1 / 16
 const SHARE_OF_ANONYMOUS = 1 / 2
@@ -133,7 +133,7 @@ export class Streams {
     const streams = this.#ofClient.get(stream.client) ?? []
     streams.push(stream)
     this.#ofClient.set(stream.client, streams)
-    if (streams.length > MAX_STREAMS_A_CLIENT) streams[0]?.end()
+    if (streams.length > MAX_STREAMS_PER_CLIENT) streams[0]?.end()
   }
 
   #forget(stream: Stream): void {

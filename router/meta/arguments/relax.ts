@@ -15,7 +15,7 @@ const MAX_PARTS = 400
 const MAX_PART_DEPTH = 48
 const MAX_REQUIRED = 200
 /** How many values of an enum, or required names, count as one step. */
-const VALUES_A_STEP = 16
+const VALUES_PER_STEP = 16
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 const BOUNDS = [
   'minimum',
@@ -82,7 +82,7 @@ function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): Json
   const types = typesOf(schema)
   const required = requiredNames(schema)
   const values = Array.isArray(schema.enum) ? schema.enum : []
-  const rules: JsonObject = { [STEP]: 1 + Math.floor((values.length + required.length) / VALUES_A_STEP) }
+  const rules: JsonObject = { [STEP]: 1 + Math.floor((values.length + required.length) / VALUES_PER_STEP) }
   // The arguments as a whole are always an object, whatever the schema says.
   if (types.length > 0 && values.length === 0 && depth > 0) rules.type = types
   if (required.length > 0) rules.required = required
