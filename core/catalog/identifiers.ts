@@ -10,12 +10,24 @@ export function splitIdentifier(text: string): string {
     .replace(/[_\-./:]+/g, ' ')
 }
 
-/** Removes diacritics: `Büro` is found by `buro`. */
+/** Letters that Unicode does not decompose, although keyboards without them are used to write others. */
+const UNDECOMPOSED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ł: 'l',
+  Ł: 'L',
+  ı: 'i',
+  ø: 'o',
+  Ø: 'O',
+  đ: 'd',
+}
+
+/** Removes diacritics: `Büro` is found by `buro`, and `Größe` by `grosse`. */
 export function fold(text: string): string {
   return NOT_ASCII.test(text)
     ? text
         .normalize('NFKD')
         .replace(/[\u0300-\u036f]/g, '')
+        .replace(/[ßłŁıøØđ]/g, letter => UNDECOMPOSED[letter] as string)
         .normalize('NFC')
     : text
 }

@@ -9,8 +9,8 @@ from safetensors.numpy import save
 
 from minilm import LAYERS, MATRICES
 
-# Of the adapter. The mean of runs of rank 16 has a higher rank; what is cut off is small.
-RANK = 24
+# The mean of runs of TRAINED_RANK has a higher rank; what is cut off is small.
+ADAPTER_RANK = 24
 INT8_MAX = 127
 
 
@@ -20,9 +20,9 @@ def int8_factors(product):
     The factors are the singular vectors of the matrix. The singular values are in the scales, so that rounding affects both factors equally.
     """
     left, values, right = np.linalg.svd(product, full_matrices=False)
-    left, values, right = left[:, :RANK], values[:RANK], right[:RANK]
+    left, values, right = left[:, :ADAPTER_RANK], values[:ADAPTER_RANK], right[:ADAPTER_RANK]
     # The sign of a singular vector is arbitrary: the largest element of each is made positive, so that equal input gives equal bytes.
-    signs = np.sign(left[np.abs(left).argmax(0), np.arange(RANK)])
+    signs = np.sign(left[np.abs(left).argmax(0), np.arange(ADAPTER_RANK)])
     left, right = left * signs, right * signs[:, None]
     max_left, max_right = np.abs(left).max(0), np.abs(right).max(1)
     return {

@@ -6,7 +6,7 @@ from tokenizers import BertWordPieceTokenizer
 from torch.nn import functional
 
 DIMENSIONS, LAYERS, HEADS = 384, 6, 12
-RANK = 16
+TRAINED_RANK = 16
 # The matrices of a layer that are changed, with their rows and columns.
 MATRICES = {
     "attention.self.query": (384, 384),
@@ -34,8 +34,8 @@ def no_change(seed):
     random, change = torch.Generator().manual_seed(seed), {}
     for layer in range(LAYERS):
         for matrix, (rows, columns) in MATRICES.items():
-            change[f"{layer}.{matrix}.A"] = torch.randn(RANK, columns, generator=random) / columns**0.5
-            change[f"{layer}.{matrix}.B"] = torch.zeros(rows, RANK)
+            change[f"{layer}.{matrix}.A"] = torch.randn(TRAINED_RANK, columns, generator=random) / columns**0.5
+            change[f"{layer}.{matrix}.B"] = torch.zeros(rows, TRAINED_RANK)
     return change
 
 

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { toolSearchText } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import { createGlossary } from '../../router/catalog/search/gloss.ts'
+import { createGlossaries } from '../../router/catalog/search/gloss.ts'
 import { DATA, inventedServers, linesOf, type Queries } from './invented.ts'
 
 type PublicQueries = Queries & { set: string; server: string; tool: string }
@@ -21,7 +21,7 @@ type PublicTool = {
 type Tool = { server: string; title?: string; about?: string; tool: string; description?: string }
 
 const EMPTY = {} as ServerCatalog
-const glossOf = createGlossary()
+const glossOf = createGlossaries()(() => false)
 
 function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void {
   const tools = { allow: ['*'], deny: [], overrides: {} }

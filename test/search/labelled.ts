@@ -65,7 +65,7 @@ const HELD_OUT: Record<string, Floors> = {
   everyday: { words: [0.61, 0.67], meaning: [0.81, 0.87] },
   paraphrase: { words: [0.49, 0.56], meaning: [0.77, 0.86] },
   hard: { words: [0.58, 0.67], meaning: [0.69, 0.77] },
-  languages: { words: [0.3, 0.38], meaning: [0.61, 0.71] },
+  languages: { words: [0.41, 0.53], meaning: [0.61, 0.71] },
 }
 /** Of the weighted mean of the sets beside the project. */
 export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.904, 0.964] }

@@ -2,14 +2,16 @@
 import { buildCorpus, type Corpus } from './corpus.ts'
 import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
-import { createGlossary, type Glossary } from './gloss.ts'
+import { createGlossaries, type Glossaries, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createMender } from './mend.ts'
 import { createParts } from './part-index.ts'
 import { MAX_QUERY_CHARACTERS } from './query.ts'
 import { createRanking } from './ranking.ts'
+import { isRare } from './rare-words.ts'
 import { createScratch, type Scratch } from './scorer.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
+import { wordsOf } from './text.ts'
 
 /** A search index that the next one can be built from. */
 export type LexicalIndex = SearchIndex & {
@@ -18,13 +20,19 @@ export type LexicalIndex = SearchIndex & {
   /** All documents and their terms, also if this is the index of a part. */
   readonly reusable: {
     lexicon: Lexicon
-    glossary: Glossary
+    glossaries: Glossaries
     documents: readonly SearchDocument[]
     terms: readonly ToolTerms[]
   }
 }
 
-export type IndexSources = { corpus: Corpus; lexicon: Lexicon; glossary: Glossary; scratch: Scratch }
+export type IndexSources = {
+  corpus: Corpus
+  lexicon: Lexicon
+  glossaries: Glossaries
+  glossary: Glossary
+  scratch: Scratch
+}
 
 /**
  * Yields after every document of every pass (a fraction of a millisecond), so that the caller can give way; the terms of
@@ -35,14 +43,29 @@ export function* buildIndex(
   previous?: LexicalIndex,
 ): Generator<void, LexicalIndex> {
   const lexicon = previous?.reusable.lexicon ?? (yield* buildLexicon())
-  const glossary = previous?.reusable.glossary ?? createGlossary()
+  const glossaries = previous?.reusable.glossaries ?? createGlossaries()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
-  const sources = { corpus, lexicon, glossary, scratch: createScratch(corpus) }
+  const products = serverNames(documents)
+  const glossary = glossaries(term => products.has(term))
+  const sources = { corpus, lexicon, glossaries, glossary, scratch: createScratch(corpus) }
   return { ...indexOf(sources), under: createParts(sources, indexOf) }
 }
 
-function indexOf({ corpus, lexicon, glossary, scratch }: IndexSources): Omit<LexicalIndex, 'under'> {
+/** The rare words in names and titles of servers, which are names of products. */
+function serverNames(documents: readonly SearchDocument[]): ReadonlySet<string> {
+  const names = new Set(documents.map(({ server, serverTitle = '' }) => `${server} ${serverTitle}`))
+  const terms = [...names].flatMap(name => wordsOf(name)).map(({ term }) => term)
+  return new Set(terms.filter(isRare))
+}
+
+function indexOf({
+  corpus,
+  lexicon,
+  glossaries,
+  glossary,
+  scratch,
+}: IndexSources): Omit<LexicalIndex, 'under'> {
   const rank = createRanking(corpus, lexicon, glossary, scratch)
   const mend = createMender(corpus, lexicon)
   const { documents, fields: terms } = corpus
@@ -57,7 +80,7 @@ function indexOf({ corpus, lexicon, glossary, scratch }: IndexSources): Omit<Lex
       return glossary(bounded)?.text ?? mend(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),
-    reusable: { lexicon, glossary, documents, terms },
+    reusable: { lexicon, glossaries, documents, terms },
   }
 }
 

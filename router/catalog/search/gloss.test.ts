@@ -1,9 +1,11 @@
 /** Tests of queries in other languages, and of English ones that must be left alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGlossary } from './gloss.ts'
+import { readWordLists } from '../../semantic/read-word-lists.ts'
+import { createGlossaries } from './gloss.ts'
+import { foldWord } from './word-lists.ts'
 
-const glossOf = createGlossary()
+const glossOf = createGlossaries()(term => term === 'mond')
 
 test('queries in twelve languages are read in English', () => {
   const cases: [language: string, query: string, english: RegExp][] = [
@@ -43,6 +45,57 @@ test('names and numbers of a query stay as they are', () => {
   assert.match(glossOf('昨日のKS-91477の予約')?.text ?? '', /ks-91477/)
 })
 
+test('letters and articles that are written together are told from the words', () => {
+  const cases: Record<string, RegExp> = {
+    'zeige mir die Größe der Datei': /show.*size.*file/,
+    'usuń płatność klienta': /(delete|remove).*payment.*customer/,
+    'kullanıcı hesabını sil': /user.*account.*delete/,
+    'supprime l’utilisateur Delacroix': /(delete|remove).*user.*delacroix/,
+    "cerca le fatture nell'archivio": /search.*invoice.*archive/,
+    'Rechnung - 4711 - 4712 - 4713 - 4714 anzeigen': /invoice 4711 4712 4713 4714 show/,
+    '搜索 create_issue': /search.* create_issue/,
+  }
+  for (const [query, english] of Object.entries(cases))
+    assert.match(glossOf(query)?.text ?? '', english, query)
+})
+
+test('no word of a list is both a function word and an entry', () => {
+  for (const [language, { functionWords, words }] of Object.entries(readWordLists())) {
+    const entries = new Set(Object.values(words).flatMap(own => foldWord(own).split(' ')))
+    const both = foldWord(functionWords)
+      .split(' ')
+      .filter(word => entries.has(word))
+    assert.deepEqual(both, [], language)
+  }
+})
+
+test('the name of a product that is there is not translated, nor left out', () => {
+  assert.equal(
+    glossOf('Monde rechercher des articles')?.words.some(({ word }) => word === 'monde'),
+    false,
+  )
+  assert.match(glossOf('Monde rechercher des articles')?.text ?? '', /^monde /)
+})
+
+test('an unknown Japanese name is no English, and stays in what is searched by words', () => {
+  const { text, read } = glossOf('昨日の田中太郎の予約') ?? assert.fail()
+  assert.match(text, /^yesterday (booking|reservation)/)
+  assert.match(read, /田中太郎/)
+})
+
+test('the translation of a query is bounded, however it is made', () => {
+  const queries = [
+    `mir eine rechnung die ${'㏂'.repeat(978)}`,
+    `eine die ${'x'.repeat(980)}`,
+    '列'.repeat(1_000),
+    '예약'.repeat(500),
+  ]
+  for (const query of queries) {
+    const gloss = glossOf(query)
+    assert.ok((gloss?.words.length ?? 0) <= 120 && (gloss?.text.length ?? 0) < 3_000)
+  }
+})
+
 test('English queries are left alone, whatever words they share with other languages', () => {
   const queries = [
     'list pods in the default namespace',
@@ -55,6 +108,12 @@ test('English queries are left alone, whatever words they share with other langu
     "which y satisfies y' = y(1-y)",
     'begin stocktke zone F',
     'message channel',
+    'parlanto tutors',
+    'Quittrel record payment for quittrel',
+    'my favourite meditations stillpond',
+    'hotels in Rio de Janeiro',
+    'Starsieve starsieve approve',
+    'moorhost reinstall OS',
     'git log',
     '',
   ]

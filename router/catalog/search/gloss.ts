@@ -10,107 +10,175 @@ import { createWordLists, foldWord, SPACED, type WordList, type WordLists } from
 /** A query in another language, translated word by word. */
 export type Gloss = {
   language: Language
-  /** The query in English; unknown words are left unchanged. */
+  /** The query in English. Unknown words in Latin or Cyrillic letters are left unchanged, others are left out. */
   text: string
-  /** Each known word, case-folded, with its English translations. */
-  words: readonly { word: string; english: readonly string[] }[]
-  /** Function words, such as `mir` and `pour`, case-folded. */
+  /** The query as it was read: folded, without elided articles, and with spaces between known Chinese, Japanese or Korean words. */
+  read: string
+  /** Each known word once, folded, with its English translations. */
+  words: readonly KnownWord[]
+  /** Function words, such as `mir` and `pour`, folded. */
   functionWords: readonly string[]
 }
 
-/** Returns undefined for a query that looks English. */
+type KnownWord = { word: string; english: readonly string[] }
+
+/** Returns undefined for a query that looks English. Remembers the last query. */
 export type Glossary = (query: string) => Gloss | undefined
 
+/** `isProduct`: whether a term is the name of a product that is there. */
+export type Glossaries = (isProduct: (term: string) => boolean) => Glossary
+
+/** Folding can make a text longer. */
+const MAX_CHARACTERS = 1_000
+const MAX_WORDS = 120
 const TOKEN = /[\p{L}\p{N}_.\-']+/gu
-/** What is written without spaces, or with endings that are not worth telling apart. */
+const LETTER = /\p{L}/u
+/** Chinese, Japanese and Korean, which are read from entry to entry: the first two are written without spaces, Korean words have endings. */
 const UNSPACED = /[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+/g
 const KANA = /[\u3040-\u30ff]/
 const HANGUL = /[\uac00-\ud7af]/
+/** So many characters of these languages count as one word. */
+const CHARACTERS_PER_WORD = 2
 /** English words that the filter of English words is too short for. */
 const SHORT_ENGLISH: ReadonlySet<string> = new Set(
-  'ad ai am an as at be by do eg go he hi id ie if in is it me my no of oh ok on or ox pa pi re so to tv up us vs we'.split(
+  'ad ai am an as at be by do eg go he hi id ie if in is it me my no of oh ok on or os ox pa pi re so to tv up us vs we'.split(
     ' ',
   ),
 )
-const ELISION = /^[dlcjmnst]'/
-/** Minimum share of foreign words, or of characters that are not Latin ones. */
+/** What French and Italian write before a word without a space, and French after it. */
+const ELISION = /^(?:qu|[cdjlmnst]|all|dall|dell|nell|quest|sull|un)'/
+const ENCLITIC = /-(?:ce|ci|elle|il|ils|je|là|la|le|les|moi|nous|on|t-elle|t-il|tu|vous)$/
+/** Minimum share of foreign words. */
 const MIN_FOREIGN_SHARE = 0.3
+/** Two words, one of which may be an English word or a name too (see Foreignness). */
 const MIN_FOREIGN_WORDS = 1.5
 
-export function createGlossary(): Glossary {
-  const known = [lexicon.neighbours, lexicon.jargon, Object.entries(products).flat()].flat().join(' ')
-  const lists = createWordLists()
-  const usual = new Set(known.toLowerCase().split(/[\s:]+/))
-  const foreignness = (word: string, isFunctionWord: boolean): number => {
-    const term = stem(word)
-    if (word.length < 2 || usual.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)) return 0
-    if (!isFunctionWord && !isRare(term)) return 0
-    return isEnglish(term) ? 0.5 : 1
-  }
-  return query => {
-    const text = foldWord(query)
-    return unspacedGloss(text, lists) ?? spacedGloss(text, lists, foreignness)
-  }
-}
-
-/** A Chinese, Japanese or Korean query: its runs of such characters are read from entry to entry, and what is between them is dropped. */
-function unspacedGloss(text: string, lists: WordLists): Gloss | undefined {
-  const runs = (text.match(UNSPACED) ?? []).join('')
-  if (runs === '' || runs.length / text.replace(/\s/g, '').length < MIN_FOREIGN_SHARE) return undefined
-  const list = lists(HANGUL.test(runs) ? 'ko' : KANA.test(runs) ? 'ja' : 'zh')
-  const words: { word: string; english: readonly string[] }[] = []
-  const english = text.replace(UNSPACED, run => ` ${readRun(list, run, words).join(' ')} `)
-  if (words.length === 0) return undefined
-  const tokens = english.match(TOKEN) ?? []
-  return { language: list.language, text: tokens.join(' '), words, functionWords: [] }
-}
-
-function readRun(
-  list: WordList,
-  run: string,
-  words: { word: string; english: readonly string[] }[],
-): string[] {
-  const text: string[] = []
-  for (let at = 0; at < run.length; ) {
-    const { entry, english } = list.entryAt(run, at) ?? { entry: run[at] as string, english: [] }
-    if (english.length > 0) words.push({ word: entry, english })
-    text.push(...english)
-    at += entry.length
-  }
-  return text
-}
-
-/** How little a word looks like English: 0 for a common word of requests, 0.5 for a rare one, which may be a name, and 1 for what is none. */
+/** How little a word looks like English: 0 for a common word of requests and for a product, 0.5 for a rare word, which may be a name, and 1 for others. */
 type Foreignness = (word: string, isFunctionWord: boolean) => number
 
-/**
- * A query counts as foreign if a third of its words, and at least two of which one may be an English one too, are function words or known
- * words of one language. The language that knows most of them is taken, and of two that know as many the one with more function words.
- */
-function spacedGloss(text: string, lists: WordLists, foreignness: Foreignness): Gloss | undefined {
-  const tokens = (text.match(TOKEN) ?? []).map(token =>
-    token.replace(ELISION, '').replace(/^['.-]+|[.'-]+$/g, ''),
+/** The word lists are shared by all glossaries. */
+export function createGlossaries(): Glossaries {
+  const lists = createWordLists()
+  const ofProducts = Object.entries(products).flat()
+  const ofLexicon = new Set(
+    [lexicon.neighbours, lexicon.jargon, ofProducts]
+      .flat()
+      .join(' ')
+      .toLowerCase()
+      .split(/[\s:]+/),
   )
+  return isProduct => {
+    const foreignness: Foreignness = (word, isFunctionWord) => {
+      const term = stem(word)
+      if (word.length < 2 || ofLexicon.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)) return 0
+      if (isProduct(term) || (!isFunctionWord && !isRare(term))) return 0
+      return isEnglish(term) ? 0.5 : 1
+    }
+    const translate = (query: string) => {
+      const text = foldWord(query.slice(0, MAX_CHARACTERS)).slice(0, MAX_CHARACTERS)
+      return (
+        unspacedGloss(text, lists) ?? spacedGloss(text, lists, foreignness, word => isProduct(stem(word)))
+      )
+    }
+    let last: { query: string; gloss: Gloss | undefined } | undefined
+    return query => {
+      if (last?.query !== query) last = { query, gloss: translate(query) }
+      return last.gloss
+    }
+  }
+}
+
+/** A query counts as Chinese, Japanese or Korean by its share of such words. Runs of their characters are read from entry to entry. */
+function unspacedGloss(text: string, lists: WordLists): Gloss | undefined {
+  const runs = (text.match(UNSPACED) ?? []).join('')
+  const others = (text.replace(UNSPACED, ' ').match(TOKEN) ?? []).filter(token => LETTER.test(token))
+  const words = runs.length / CHARACTERS_PER_WORD
+  if (runs === '' || words / (words + others.length) < MIN_FOREIGN_SHARE) return undefined
+  const list = lists(HANGUL.test(runs) ? 'ko' : KANA.test(runs) ? 'ja' : 'zh')
+  const known = new Map<string, readonly string[]>()
+  const functionWords = new Set<string>()
+  const read = text.replace(UNSPACED, run => {
+    const parts = splitRun(list, run)
+    for (const { entry, english } of parts)
+      if (english?.length === 0) functionWords.add(entry)
+      else if (english) known.set(entry, english)
+    return ` ${parts.map(({ entry }) => entry).join(' ')} `
+  })
+  if (known.size === 0) return undefined
+  const english = (read.match(TOKEN) ?? []).flatMap(
+    token => known.get(token) ?? (isUnspaced(token) ? [] : [token]),
+  )
+  return glossOf(list.language, english, read, known, functionWords)
+}
+
+/** The known entries of a run, the longest first, and what is between them. */
+function splitRun(list: WordList, run: string): { entry: string; english?: readonly string[] }[] {
+  const parts: { entry: string; english?: readonly string[] }[] = []
+  let unknown = ''
+  for (let at = 0; at < run.length; ) {
+    const found = list.entryAt(run, at)
+    if (found && unknown !== '') parts.push({ entry: unknown })
+    if (found) parts.push(found)
+    unknown = found ? '' : unknown + run[at]
+    at += found?.entry.length ?? 1
+  }
+  return unknown === '' ? parts : [...parts, { entry: unknown }]
+}
+
+function isUnspaced(token: string): boolean {
+  return (token.match(UNSPACED) ?? []).length > 0
+}
+
+/**
+ * A query counts as foreign if enough of its words are function words or known words of one language, and more than those that are only
+ * English. The language that knows most of them is taken, and of two that know as many the one with more function words.
+ */
+function spacedGloss(
+  text: string,
+  lists: WordLists,
+  foreignness: Foreignness,
+  isProduct: (word: string) => boolean,
+): Gloss | undefined {
+  const tokens = tokensOf(text)
+  const words = [...new Set(tokens.filter(token => LETTER.test(token)))]
   const isEnough = (foreign: number) =>
-    foreign >= MIN_FOREIGN_WORDS && foreign / tokens.length >= MIN_FOREIGN_SHARE
+    foreign >= MIN_FOREIGN_WORDS && foreign / words.length >= MIN_FOREIGN_SHARE
   // Most English queries end here: even if one language knew each of these words, they would not be enough.
-  const doubtful = tokens.filter(token => foreignness(token, true) > 0)
-  if (!isEnough(doubtful.reduce((sum, token) => sum + foreignness(token, true), 0))) return undefined
-  const counts = SPACED.map(language => countIn(lists(language), doubtful, foreignness))
+  if (!isEnough(words.reduce((sum, word) => sum + foreignness(word, true), 0))) return undefined
+  const counts = SPACED.map(language => countIn(lists(language), words, foreignness, isProduct))
   const best = counts.reduce((first, other) => (isBetter(other, first) ? other : first))
-  if (!isEnough(best.foreign)) return undefined
-  const gloss = readIn(best.list, tokens)
+  if (!isEnough(best.foreign) || best.foreign <= best.english) return undefined
+  const gloss = readIn(best.list, tokens, isProduct)
   return gloss.words.length > 0 ? gloss : undefined
 }
 
-type Count = { list: WordList; foreign: number; functionWords: number }
+function tokensOf(text: string): string[] {
+  const tokens = (text.match(TOKEN) ?? []).slice(0, MAX_WORDS)
+  return tokens
+    .map(token =>
+      token
+        .replace(ELISION, '')
+        .replace(ENCLITIC, '')
+        .replace(/^['.-]+|[.'-]+$/g, ''),
+    )
+    .filter(token => token !== '')
+}
 
-function countIn(list: WordList, words: readonly string[], foreignness: Foreignness): Count {
-  const count = { list, foreign: 0, functionWords: 0 }
+type Count = { list: WordList; foreign: number; english: number; functionWords: number }
+
+function countIn(
+  list: WordList,
+  words: readonly string[],
+  foreignness: Foreignness,
+  isProduct: (word: string) => boolean,
+): Count {
+  const count = { list, foreign: 0, english: 0, functionWords: 0 }
   for (const word of words) {
     const isFunctionWord = list.functionWords.has(word)
     if (isFunctionWord) count.functionWords++
-    if (isFunctionWord || list.translate(word)) count.foreign += foreignness(word, isFunctionWord)
+    const share = isFunctionWord ? 1 : list.certainty(word)
+    if (share > 0) count.foreign += share * foreignness(word, isFunctionWord)
+    else if (foreignness(word, false) === 0 && !isProduct(word)) count.english++
   }
   return count
 }
@@ -119,18 +187,36 @@ function isBetter(one: Count, other: Count): boolean {
   return one.foreign === other.foreign ? one.functionWords > other.functionWords : one.foreign > other.foreign
 }
 
-function readIn(list: WordList, tokens: readonly string[]): Gloss {
-  const words: { word: string; english: readonly string[] }[] = []
-  const functionWords: string[] = []
+/** Products are not translated, and none of their words is dropped: `Le Monde`. */
+function readIn(list: WordList, tokens: readonly string[], isProduct: (word: string) => boolean): Gloss {
+  const known = new Map<string, readonly string[]>()
+  const functionWords = new Set<string>()
   const text: string[] = []
   for (const word of tokens) {
-    if (list.functionWords.has(word)) {
-      functionWords.push(word)
-      continue
-    }
-    const english = list.translate(word)
-    if (english) words.push({ word, english })
-    text.push(...(english === undefined || english[0] === word ? [word] : english))
+    const english = isProduct(word) ? undefined : list.translate(word)
+    if (!isProduct(word) && list.functionWords.has(word)) functionWords.add(word)
+    else if (english) {
+      known.set(word, english)
+      // A word that is the same in English has other translations in case it is another word.
+      text.push(...(english[0] === word ? [word] : english))
+    } else text.push(word)
   }
-  return { language: list.language, text: text.join(' '), words, functionWords }
+  return glossOf(list.language, text, tokens.join(' '), known, functionWords)
+}
+
+function glossOf(
+  language: Language,
+  english: readonly string[],
+  read: string,
+  known: ReadonlyMap<string, readonly string[]>,
+  functionWords: ReadonlySet<string>,
+): Gloss {
+  const words = [...known].slice(0, MAX_WORDS).map(([word, english]) => ({ word, english }))
+  return {
+    language,
+    text: english.slice(0, 2 * MAX_WORDS).join(' '),
+    read,
+    words,
+    functionWords: [...functionWords],
+  }
 }

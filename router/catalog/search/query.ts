@@ -36,7 +36,7 @@ export function readQuery(
 ): Query {
   const bounded = text.slice(0, MAX_QUERY_CHARACTERS)
   const gloss = glossary(bounded)
-  const words = wordsOf(bounded).slice(0, MAX_QUERY_WORDS)
+  const words = wordsOf(gloss?.read ?? bounded).slice(0, MAX_QUERY_WORDS)
   const terms = new Map<string, QueryTerm>()
   const silent = new Set(gloss?.functionWords)
   for (const { text: word, term } of words) {
@@ -79,7 +79,7 @@ function translations(gloss: Gloss, terms: Map<string, QueryTerm>): Map<string, 
   for (const { word, english } of gloss.words) {
     const own = wordsOf(word).map(part => part.term)
     const stems = english.map(stem)
-    for (const term of own) foreign.set(term, [...(foreign.get(term) ?? []), ...stems])
+    for (const term of own) foreign.set(term, [...new Set([...(foreign.get(term) ?? []), ...stems])])
     if (own.some(term => terms.has(term))) continue
     for (const term of stems) if (!terms.has(term)) terms.set(term, { count: 1, word: term })
   }

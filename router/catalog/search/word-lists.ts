@@ -8,6 +8,8 @@ export type WordList = {
   functionWords: ReadonlySet<string>
   /** The English words for a word of the language, the best first. */
   translate(word: string): readonly string[] | undefined
+  /** Whether a word is of the language: 1 for an entry and its usual inflections, less for long endings and for compounds, which names have too. */
+  certainty(word: string): number
   /** The longest entry that the text has at this place; a function word has no English. */
   entryAt(text: string, at: number): { entry: string; english: readonly string[] } | undefined
 }
@@ -18,12 +20,16 @@ export const SPACED: readonly Language[] = ['de', 'es', 'fr', 'it', 'nl', 'pl', 
 /** An entry that ends in it is a stem. */
 const STEM = '*'
 const MIN_STEM_CHARACTERS = 3
-/** An inflected word has at most so many characters more than its stem. */
+/** An inflected word has at most so many characters more than its stem, also if that is a short one. */
 const MAX_ENDING_CHARACTERS = 5
+/** Longer endings are seldom inflections. */
+const MAX_USUAL_ENDING_CHARACTERS = 2
+const UNCERTAIN = 0.5
 /** Languages that write compounds as one word. */
 const COMPOUNDING: ReadonlySet<Language> = new Set<Language>(['de', 'nl'])
 const MIN_PART_CHARACTERS = 4
 const MIN_COMPOUND_CHARACTERS = 9
+const MAX_COMPOUND_CHARACTERS = 40
 
 export type WordLists = (language: Language) => WordList
 
@@ -41,9 +47,9 @@ export function createWordLists(): WordLists {
   }
 }
 
-/** A text as the entries are written: lower case, without accents. */
+/** A text as entries are compared: lower case, without accents, with straight apostrophes. */
 export function foldWord(text: string): string {
-  return fold(text).toLowerCase().replace(/ß/g, 'ss').replace(/ı/g, 'i').replace(/ł/g, 'l')
+  return fold(text).toLowerCase().replaceAll('’', "'")
 }
 
 function listOf(language: Language, { functionWords, words }: WrittenWords): WordList {
@@ -51,12 +57,16 @@ function listOf(language: Language, { functionWords, words }: WrittenWords): Wor
   const entries = new Map<string, readonly string[]>()
   for (const [english, own] of Object.entries(words))
     for (const entry of foldWord(own).split(' ')) entries.set(entry, english.split(/[ _]/))
-  const find = (word: string) => entries.get(word) ?? byStem(entries, word)
+  const find = (word: string) => entries.get(word) ?? byStem(entries, word, MAX_ENDING_CHARACTERS)
+  const isUsual = (word: string) => entries.has(word) || byStem(entries, word, MAX_USUAL_ENDING_CHARACTERS)
+  const translate: Find = word =>
+    find(word) ?? (COMPOUNDING.has(language) ? ofCompound(find, word) : undefined)
   const longest = Math.max(...[...entries.keys(), ...silent].map(entry => entry.length))
   return {
     language,
     functionWords: silent,
-    translate: word => find(word) ?? (COMPOUNDING.has(language) ? ofCompound(find, word) : undefined),
+    translate,
+    certainty: word => (isUsual(word) ? 1 : translate(word) ? UNCERTAIN : 0),
     entryAt: (text, at) => {
       for (let length = Math.min(longest, text.length - at); length > 0; length--) {
         const entry = text.slice(at, at + length)
@@ -73,8 +83,9 @@ type Find = (word: string) => readonly string[] | undefined
 function byStem(
   entries: ReadonlyMap<string, readonly string[]>,
   word: string,
+  maxEnding: number,
 ): readonly string[] | undefined {
-  const least = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
+  const least = Math.max(MIN_STEM_CHARACTERS, word.length - maxEnding)
   for (let length = word.length; length >= least; length--) {
     const english = entries.get(word.slice(0, length) + STEM)
     if (english) return english
@@ -84,7 +95,7 @@ function byStem(
 
 /** The best word for each half. */
 function ofCompound(find: Find, word: string): string[] | undefined {
-  if (word.length < MIN_COMPOUND_CHARACTERS) return undefined
+  if (word.length < MIN_COMPOUND_CHARACTERS || word.length > MAX_COMPOUND_CHARACTERS) return undefined
   for (let at = MIN_PART_CHARACTERS; at <= word.length - MIN_PART_CHARACTERS; at++) {
     const [second] = find(word.slice(at)) ?? []
     if (second === undefined) continue
