@@ -12,7 +12,7 @@ import { skipModel, testModelFile } from '../support/model.ts'
 import { KNOWN_TEXTS, knownVectors, plainVectors } from './known-vectors.ts'
 
 /** Of the model file: another one where the adapter, the format or the way of rounding changes. */
-const MODEL_SHA256 = 'b1751c3e3a8d2649e6feefab5f2b5473306650faacc1db6b3a546d6ffd95391d'
+const MODEL_SHA256 = '96fe14cf6e50a359a4653b67b0756baf32357803703267cbc1d5a70f10e56f14'
 const modelFile = testModelFile()
 const skip = skipModel()
 /** A folder with model.safetensors and vocab.txt, for who changes how the model is made. */
@@ -55,7 +55,7 @@ test('texts of the same meaning are nearer than texts of the same letters', { sk
   const [asked, meant, alike] = [
     'what will it be like outside tomorrow',
     'get forecast',
-    'get outside temperature',
+    'list outside contractors',
   ].map(text => finish(query(text))) as [Vector, Vector, Vector]
   assert.ok(cosine(asked, meant) > cosine(asked, alike))
 })
