@@ -1,5 +1,5 @@
-/** Reads the vectors of kinds of tools. */
-import { readInstalledJson } from './installed-file.ts'
+/** Reads the vectors of kinds of tools: a data file beside the bundle, which need not be compiled with the router's sources. */
+import { readInstalled } from '../../core/installed-file.ts'
 
 export type Kinds = {
   dimensions: number
@@ -9,7 +9,7 @@ export type Kinds = {
 
 /** Throws Fault `io` if the file is missing. */
 export function readKinds(): Kinds {
-  const file = new URL('../catalog/search/data/kinds.json', import.meta.url)
-  const { dimensions, components } = readInstalledJson(file) as { dimensions: number; components: string }
+  const json = readInstalled(new URL('../catalog/search/data/kinds.json', import.meta.url)).toString()
+  const { dimensions, components } = JSON.parse(json) as { dimensions: number; components: string }
   return { dimensions, components: new Int8Array(Buffer.from(components, 'base64')) }
 }

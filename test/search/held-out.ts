@@ -42,24 +42,26 @@ export function heldOutJudged(): Judged {
   return { queries: heldOutQueries(), requests: heldOutRequests(), families: families().servers }
 }
 
-/** What the search knows kinds of tools from: the servers whose families are not told, and every second one of the others that were trained on. */
+/** What the search knows kinds of tools from: every second server of `trainedServers`, and those without families. */
 export function kindsCatalog(): SearchDocument[] {
-  const { told, others } = trainedServers()
-  return toolsOf([...others, ...told.filter((_, at) => at % 2 === 0)])
+  const { withFamilies, others } = trainedServers()
+  return toolsOf([...others, ...withFamilies.filter((_, at) => at % 2 === 0)])
 }
 
-/** The rest of those that were trained on. */
+/** The servers that were trained on and are not among those of `kindsCatalog`. */
 export function trainedCatalog(): SearchDocument[] {
-  return toolsOf(trainedServers().told.filter((_, at) => at % 2 === 1))
+  return toolsOf(trainedServers().withFamilies.filter((_, at) => at % 2 === 1))
 }
 
-/** `told`: those whose families are told. */
-function trainedServers(): { told: InventedServer[]; others: InventedServer[] } {
-  const names = heldOutServers()
-  const { servers } = families()
-  const trained = inventedServers().filter(({ server }) => !names.has(server))
-  const [told, others] = [true, false].map(is => trained.filter(({ server }) => server in servers === is))
-  return { told: told ?? [], others: others ?? [] }
+/** Those that the encoder was trained on; `withFamilies`: those that families.json lists. */
+function trainedServers(): { withFamilies: InventedServer[]; others: InventedServer[] } {
+  const heldOut = heldOutServers()
+  const { servers: known } = families()
+  const trained = inventedServers().filter(({ server }) => !heldOut.has(server))
+  return {
+    withFamilies: trained.filter(({ server }) => server in known),
+    others: trained.filter(({ server }) => !(server in known)),
+  }
 }
 
 function toolsOf(servers: readonly InventedServer[]): SearchDocument[] {

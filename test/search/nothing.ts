@@ -4,7 +4,7 @@ import type { Vector } from '../../core/catalog/vectors.ts'
 import { prepareDots } from '../../core/encoder/dots.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import type { LexicalIndex } from '../../router/catalog/search/build.ts'
-import { isRare } from '../../router/catalog/search/rare-words.ts'
+import { productTermsOf } from '../../router/catalog/search/product-names.ts'
 import type { SearchDocument, SearchIndex, SearchOptions } from '../../router/catalog/search/search-index.ts'
 import { wordsOf } from '../../router/catalog/search/text.ts'
 import { createVectorTable } from '../../router/catalog/search/vectors.ts'
@@ -48,15 +48,16 @@ export function trialsOf(documents: readonly SearchDocument[], judged: Judged, s
       style,
       server,
     })
-    const [named, others] = [true, false].map(is => queries.filter(({ query }) => namesProduct(query) === is))
+    const named = queries.filter(({ query }) => namesProduct(query))
+    const others = queries.filter(({ query }) => !namesProduct(query))
     const ofRequest = ({ query, others }: Judged['requests'][number]): Trials => ({
       members: partWith(true, rivals(others)),
       trials: [trial('request', { query })],
     })
     return [
       { members: partWith(true, new Set()), trials: queries.map(query => trial('served', query)) },
-      { members: without, trials: (named ?? []).map(query => trial('named', query)) },
-      { members: partWith(false, rivals([])), trials: (others ?? []).map(query => trial('absent', query)) },
+      { members: without, trials: named.map(query => trial('named', query)) },
+      { members: partWith(false, rivals([])), trials: others.map(query => trial('absent', query)) },
       ...judged.requests.filter(request => request.server === server).map(ofRequest),
     ]
   })
@@ -83,16 +84,10 @@ function productReader(
   members: Int32Array,
 ): (query: string) => boolean {
   const named = (all: readonly (SearchDocument | undefined)[]) =>
-    new Set(all.flatMap(document => (document ? nameWords(document) : [])))
+    new Set(all.flatMap(document => (document ? productTermsOf(document) : [])))
   const own = named(documents.filter(({ server }) => servers.includes(server)))
   const others = named(Array.from(members, at => documents[at]))
   return query => wordsOf(query).some(({ term }) => own.has(term) && !others.has(term))
-}
-
-function nameWords({ server, serverTitle = '' }: SearchDocument): string[] {
-  return wordsOf(`${server} ${serverTitle}`)
-    .map(({ term }) => term)
-    .filter(isRare)
 }
 
 /** Servers in an order that depends on `servers`, until there are enough tools; with these or without, and never with those `barred`. */

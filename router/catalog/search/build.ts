@@ -6,12 +6,11 @@ import { createGlossaries, type Glossaries, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createMender } from './mend.ts'
 import { createParts } from './part-index.ts'
-import { MAX_QUERY_CHARACTERS } from './query.ts'
+import { productTermsOf } from './product-names.ts'
+import { MAX_QUERY_CHARACTERS } from './query-limits.ts'
 import { createRanking } from './ranking.ts'
-import { isRare } from './rare-words.ts'
 import { createScratch, type Scratch } from './scorer.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
-import { wordsOf } from './text.ts'
 
 /** A search index that the next one can be built from. */
 export type LexicalIndex = SearchIndex & {
@@ -46,17 +45,11 @@ export function* buildIndex(
   const glossaries = previous?.reusable.glossaries ?? createGlossaries()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
-  const products = serverNames(documents)
+  const servers = new Map(documents.map(document => [`${document.server} ${document.serverTitle}`, document]))
+  const products = new Set([...servers.values()].flatMap(productTermsOf))
   const glossary = glossaries(term => products.has(term))
   const sources = { corpus, lexicon, glossaries, glossary, scratch: createScratch(corpus) }
   return { ...indexOf(sources), under: createParts(sources, indexOf) }
-}
-
-/** The rare words in names and titles of servers, which are names of products. */
-function serverNames(documents: readonly SearchDocument[]): ReadonlySet<string> {
-  const names = new Set(documents.map(({ server, serverTitle = '' }) => `${server} ${serverTitle}`))
-  const terms = [...names].flatMap(name => wordsOf(name)).map(({ term }) => term)
-  return new Set(terms.filter(isRare))
 }
 
 function indexOf({

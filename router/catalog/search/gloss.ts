@@ -3,6 +3,7 @@ import products from '../../../core/catalog/data/products.json' with { type: 'js
 import type { Language } from '../../semantic/read-word-lists.ts'
 import lexicon from './data/lexicon.json' with { type: 'json' }
 import { isEnglish } from './english-words.ts'
+import { MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS } from './query-limits.ts'
 import { isRare } from './rare-words.ts'
 import { isStopword, stem } from './text.ts'
 import { createWordLists, foldWord, SPACED, type WordList, type WordLists } from './word-lists.ts'
@@ -28,9 +29,6 @@ export type Glossary = (query: string) => Gloss | undefined
 /** `isProduct`: whether a term is the name of a product that is there. */
 export type Glossaries = (isProduct: (term: string) => boolean) => Glossary
 
-/** Folding can make a text longer. */
-const MAX_CHARACTERS = 1_000
-const MAX_WORDS = 120
 const TOKEN = /[\p{L}\p{N}_.\-']+/gu
 const LETTER = /\p{L}/u
 /** Chinese, Japanese and Korean, which are read from entry to entry: the first two are written without spaces, Korean words have endings. */
@@ -47,14 +45,20 @@ const SHORT_ENGLISH: ReadonlySet<string> = new Set(
 )
 /** What French and Italian write before a word without a space, and French after it. */
 const ELISION = /^(?:qu|[cdjlmnst]|all|dall|dell|nell|quest|sull|un)'/
-const ENCLITIC = /-(?:ce|ci|elle|il|ils|je|là|la|le|les|moi|nous|on|t-elle|t-il|tu|vous)$/
+const ENCLITIC = /-(?:ce|ci|elle|il|ils|je|la|le|les|moi|nous|on|t-elle|t-il|tu|vous)$/
 /** Minimum share of foreign words. */
 const MIN_FOREIGN_SHARE = 0.3
-/** Two words, one of which may be an English word or a name too (see Foreignness). */
+/** Two words, one of which may be an English word or a name too (see QueryWord). */
 const MIN_FOREIGN_WORDS = 1.5
 
-/** How little a word looks like English: 0 for a common word of requests and for a product, 0.5 for a rare word, which may be a name, and 1 for others. */
-type Foreignness = (word: string, isFunctionWord: boolean) => number
+/** A word of a query, and how little it looks like English: 0 for a common word of requests and for a product, 0.5 for a rare word, which may be a name, and 1 for others. */
+type QueryWord = {
+  word: string
+  isProduct: boolean
+  foreignness: number
+  /** The same where it is a function word of a language: these are common in requests only because they are parts of names. */
+  asFunctionWord: number
+}
 
 /** The word lists are shared by all glossaries. */
 export function createGlossaries(): Glossaries {
@@ -68,17 +72,17 @@ export function createGlossaries(): Glossaries {
       .split(/[\s:]+/),
   )
   return isProduct => {
-    const foreignness: Foreignness = (word, isFunctionWord) => {
+    const readWord = (word: string): QueryWord => {
       const term = stem(word)
-      if (word.length < 2 || ofLexicon.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)) return 0
-      if (isProduct(term) || (!isFunctionWord && !isRare(term))) return 0
-      return isEnglish(term) ? 0.5 : 1
+      if (isProduct(term)) return { word, isProduct: true, foreignness: 0, asFunctionWord: 0 }
+      const isCommon = word.length < 2 || ofLexicon.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)
+      const asFunctionWord = isCommon ? 0 : isEnglish(term) ? 0.5 : 1
+      return { word, isProduct: false, foreignness: isRare(term) ? asFunctionWord : 0, asFunctionWord }
     }
     const translate = (query: string) => {
-      const text = foldWord(query.slice(0, MAX_CHARACTERS)).slice(0, MAX_CHARACTERS)
-      return (
-        unspacedGloss(text, lists) ?? spacedGloss(text, lists, foreignness, word => isProduct(stem(word)))
-      )
+      // Folding can make a text longer.
+      const text = foldWord(query.slice(0, MAX_QUERY_CHARACTERS)).slice(0, MAX_QUERY_CHARACTERS)
+      return unspacedGloss(text, lists) ?? spacedGloss(tokensOf(text).map(readWord), lists)
     }
     let last: { query: string; gloss: Gloss | undefined } | undefined
     return query => {
@@ -133,27 +137,23 @@ function isUnspaced(token: string): boolean {
  * A query counts as foreign if enough of its words are function words or known words of one language, and more than those that are only
  * English. The language that knows most of them is taken, and of two that know as many the one with more function words.
  */
-function spacedGloss(
-  text: string,
-  lists: WordLists,
-  foreignness: Foreignness,
-  isProduct: (word: string) => boolean,
-): Gloss | undefined {
-  const tokens = tokensOf(text)
-  const words = [...new Set(tokens.filter(token => LETTER.test(token)))]
+function spacedGloss(tokens: readonly QueryWord[], lists: WordLists): Gloss | undefined {
+  const words = [...new Map(tokens.map(token => [token.word, token])).values()].filter(({ word }) =>
+    LETTER.test(word),
+  )
   const isEnough = (foreign: number) =>
     foreign >= MIN_FOREIGN_WORDS && foreign / words.length >= MIN_FOREIGN_SHARE
   // Most English queries end here: even if one language knew each of these words, they would not be enough.
-  if (!isEnough(words.reduce((sum, word) => sum + foreignness(word, true), 0))) return undefined
-  const counts = SPACED.map(language => countIn(lists(language), words, foreignness, isProduct))
+  if (!isEnough(words.reduce((sum, { asFunctionWord }) => sum + asFunctionWord, 0))) return undefined
+  const counts = SPACED.map(language => countIn(lists(language), words))
   const best = counts.reduce((first, other) => (isBetter(other, first) ? other : first))
   if (!isEnough(best.foreign) || best.foreign <= best.english) return undefined
-  const gloss = readIn(best.list, tokens, isProduct)
+  const gloss = readIn(best.list, tokens)
   return gloss.words.length > 0 ? gloss : undefined
 }
 
 function tokensOf(text: string): string[] {
-  const tokens = (text.match(TOKEN) ?? []).slice(0, MAX_WORDS)
+  const tokens = (text.match(TOKEN) ?? []).slice(0, MAX_QUERY_WORDS)
   return tokens
     .map(token =>
       token
@@ -166,19 +166,17 @@ function tokensOf(text: string): string[] {
 
 type Count = { list: WordList; foreign: number; english: number; functionWords: number }
 
-function countIn(
-  list: WordList,
-  words: readonly string[],
-  foreignness: Foreignness,
-  isProduct: (word: string) => boolean,
-): Count {
+function countIn(list: WordList, words: readonly QueryWord[]): Count {
   const count = { list, foreign: 0, english: 0, functionWords: 0 }
-  for (const word of words) {
-    const isFunctionWord = list.functionWords.has(word)
-    if (isFunctionWord) count.functionWords++
-    const share = isFunctionWord ? 1 : list.certainty(word)
-    if (share > 0) count.foreign += share * foreignness(word, isFunctionWord)
-    else if (foreignness(word, false) === 0 && !isProduct(word)) count.english++
+  for (const { word, isProduct, foreignness, asFunctionWord } of words) {
+    if (list.functionWords.has(word)) {
+      count.functionWords++
+      count.foreign += asFunctionWord
+      continue
+    }
+    const meaning = list.lookUp(word)
+    if (meaning) count.foreign += meaning.certainty * foreignness
+    else if (foreignness === 0 && !isProduct) count.english++
   }
   return count
 }
@@ -188,20 +186,20 @@ function isBetter(one: Count, other: Count): boolean {
 }
 
 /** Products are not translated, and none of their words is dropped: `Le Monde`. */
-function readIn(list: WordList, tokens: readonly string[], isProduct: (word: string) => boolean): Gloss {
+function readIn(list: WordList, tokens: readonly QueryWord[]): Gloss {
   const known = new Map<string, readonly string[]>()
   const functionWords = new Set<string>()
   const text: string[] = []
-  for (const word of tokens) {
-    const english = isProduct(word) ? undefined : list.translate(word)
-    if (!isProduct(word) && list.functionWords.has(word)) functionWords.add(word)
+  for (const { word, isProduct } of tokens) {
+    const english = isProduct ? undefined : list.lookUp(word)?.english
+    if (!isProduct && list.functionWords.has(word)) functionWords.add(word)
     else if (english) {
       known.set(word, english)
       // A word that is the same in English has other translations in case it is another word.
       text.push(...(english[0] === word ? [word] : english))
     } else text.push(word)
   }
-  return glossOf(list.language, text, tokens.join(' '), known, functionWords)
+  return glossOf(list.language, text, tokens.map(({ word }) => word).join(' '), known, functionWords)
 }
 
 function glossOf(
@@ -211,10 +209,10 @@ function glossOf(
   known: ReadonlyMap<string, readonly string[]>,
   functionWords: ReadonlySet<string>,
 ): Gloss {
-  const words = [...known].slice(0, MAX_WORDS).map(([word, english]) => ({ word, english }))
+  const words = [...known].slice(0, MAX_QUERY_WORDS).map(([word, english]) => ({ word, english }))
   return {
     language,
-    text: english.slice(0, 2 * MAX_WORDS).join(' '),
+    text: english.slice(0, 2 * MAX_QUERY_WORDS).join(' '),
     read,
     words,
     functionWords: [...functionWords],

@@ -2,7 +2,8 @@
 import products from './data/products.json' with { type: 'json' }
 import { isEnglish } from './english-words.ts'
 import { isRare } from './rare-words.ts'
-import { stem } from './text.ts'
+import type { SearchDocument } from './search-index.ts'
+import { stem, wordsOf } from './text.ts'
 
 /** Shorter words are too similar to each other to tell typing errors. */
 const MIN_EDIT_CHARACTERS = 5
@@ -15,6 +16,13 @@ const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem
 export function isProductName(term: string): boolean {
   if (PRODUCTS.has(term)) return true
   return ASCII.test(term) && isRare(term) && !isEnglish(term) && !isMistyped(term)
+}
+
+/** The rare words in the name and title of a document's server, as stems. */
+export function productTermsOf({ server, serverTitle = '' }: SearchDocument): string[] {
+  return wordsOf(`${server} ${serverTitle}`)
+    .map(({ term }) => term)
+    .filter(isRare)
 }
 
 /** Whether one typing error makes it of a word. */

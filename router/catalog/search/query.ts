@@ -3,6 +3,7 @@ import type { Gloss, Glossary } from './gloss.ts'
 import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
 import { type ProductPlaces, productPlaces } from './product-places.ts'
+import { MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS } from './query-limits.ts'
 import { isStopword, stem, type Word, wordsOf } from './text.ts'
 
 export type Query = {
@@ -21,9 +22,6 @@ export type Query = {
 
 export type QueryTerm = { count: number; word: string }
 
-/** How much of a query is read; the rest is ignored. */
-export const MAX_QUERY_CHARACTERS = 1_000
-const MAX_QUERY_WORDS = 120
 const PAIR = 0.5
 const WHOLE_PAIR = 1
 

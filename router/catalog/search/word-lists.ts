@@ -6,12 +6,17 @@ export type WordList = {
   language: Language
   /** Articles, prepositions and such, which say nothing about what is asked for; in Japanese and Korean also endings. */
   functionWords: ReadonlySet<string>
-  /** The English words for a word of the language, the best first. */
-  translate(word: string): readonly string[] | undefined
-  /** Whether a word is of the language: 1 for an entry and its usual inflections, less for long endings and for compounds, which names have too. */
-  certainty(word: string): number
+  /** What a word of the language means; undefined for an unknown word. */
+  lookUp(word: string): Meaning | undefined
   /** The longest entry that the text has at this place; a function word has no English. */
   entryAt(text: string, at: number): { entry: string; english: readonly string[] } | undefined
+}
+
+export type Meaning = {
+  /** The English words, the best first. */
+  english: readonly string[]
+  /** How sure it is that the word is of the language: 1 for an entry and its usual inflections, less for long endings and compounds, which names have too. */
+  certainty: number
 }
 
 /** Languages whose words are separated by spaces. */
@@ -38,9 +43,9 @@ export function createWordLists(): WordLists {
   let known: ReadonlyMap<Language, WordList> | undefined
   return language => {
     known ??= new Map(
-      Object.entries(readWordLists()).map(([name, written]) => [
-        name as Language,
-        listOf(name as Language, written),
+      (Object.entries(readWordLists()) as [Language, WrittenWords][]).map(([name, written]) => [
+        name,
+        listOf(name, written),
       ]),
     )
     return known.get(language) as WordList
@@ -57,16 +62,15 @@ function listOf(language: Language, { functionWords, words }: WrittenWords): Wor
   const entries = new Map<string, readonly string[]>()
   for (const [english, own] of Object.entries(words))
     for (const entry of foldWord(own).split(' ')) entries.set(entry, english.split(/[ _]/))
-  const find = (word: string) => entries.get(word) ?? byStem(entries, word, MAX_ENDING_CHARACTERS)
-  const isUsual = (word: string) => entries.has(word) || byStem(entries, word, MAX_USUAL_ENDING_CHARACTERS)
-  const translate: Find = word =>
-    find(word) ?? (COMPOUNDING.has(language) ? ofCompound(find, word) : undefined)
+  const find: Find = word => {
+    const english = entries.get(word)
+    return english ? { english, certainty: 1 } : byStem(entries, word)
+  }
   const longest = Math.max(...[...entries.keys(), ...silent].map(entry => entry.length))
   return {
     language,
     functionWords: silent,
-    translate,
-    certainty: word => (isUsual(word) ? 1 : translate(word) ? UNCERTAIN : 0),
+    lookUp: word => find(word) ?? (COMPOUNDING.has(language) ? ofCompound(find, word) : undefined),
     entryAt: (text, at) => {
       for (let length = Math.min(longest, text.length - at); length > 0; length--) {
         const entry = text.slice(at, at + length)
@@ -78,30 +82,29 @@ function listOf(language: Language, { functionWords, words }: WrittenWords): Wor
   }
 }
 
-type Find = (word: string) => readonly string[] | undefined
+type Find = (word: string) => Meaning | undefined
 
-function byStem(
-  entries: ReadonlyMap<string, readonly string[]>,
-  word: string,
-  maxEnding: number,
-): readonly string[] | undefined {
-  const least = Math.max(MIN_STEM_CHARACTERS, word.length - maxEnding)
+/** By the longest stem. */
+function byStem(entries: ReadonlyMap<string, readonly string[]>, word: string): Meaning | undefined {
+  const least = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
   for (let length = word.length; length >= least; length--) {
     const english = entries.get(word.slice(0, length) + STEM)
-    if (english) return english
+    if (!english) continue
+    return { english, certainty: word.length - length <= MAX_USUAL_ENDING_CHARACTERS ? 1 : UNCERTAIN }
   }
   return undefined
 }
 
 /** The best word for each half. */
-function ofCompound(find: Find, word: string): string[] | undefined {
+function ofCompound(find: Find, word: string): Meaning | undefined {
   if (word.length < MIN_COMPOUND_CHARACTERS || word.length > MAX_COMPOUND_CHARACTERS) return undefined
   for (let at = MIN_PART_CHARACTERS; at <= word.length - MIN_PART_CHARACTERS; at++) {
-    const [second] = find(word.slice(at)) ?? []
-    if (second === undefined) continue
+    const second = find(word.slice(at))
+    if (!second) continue
     const head = word.slice(0, at)
-    const [first] = find(head) ?? (/[sn]$/.test(head) ? find(head.slice(0, -1)) : undefined) ?? []
-    if (first !== undefined) return [first, second]
+    const first = find(head) ?? (/[sn]$/.test(head) ? find(head.slice(0, -1)) : undefined)
+    if (first)
+      return { english: [first.english[0] as string, second.english[0] as string], certainty: UNCERTAIN }
   }
   return undefined
 }
