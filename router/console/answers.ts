@@ -38,8 +38,7 @@ export function createAnswers({ host, feed, encodeQuery }: AnswersOptions): Answ
       return explainSearch({ catalog: seen, encodeQuery }, asked, limit, signal)
     },
     call: ({ seen, identity, query }) => {
-      const seq = Number(query.seq)
-      const kept = feed.calls.after(seq - 1).find(({ call }) => call.seq === seq)
+      const kept = feed.calls.numbered(Number(query.seq))
       if (!kept || (!seesAll(seen, host) && kept.by !== identity.id)) return nothing()
       return payloadOf(kept)
     },

@@ -10,12 +10,16 @@ import type { CallRecord, RecordedRequest, ScriptRecord } from '../observer.ts'
 
 const MAX_CALLS = 1_000
 /** Tokens are estimated from the beginning of a text: a long one takes too long. */
-const READ_CHARACTERS = 8_192
+const READ_CHARACTERS = 2_048
 /** Reviewed scripts whose call is not recorded yet: it is in the same turn. */
 const MAX_RUNS = 100
 const MAX_REASON_CHARACTERS = 400
 const MAX_NAME_CHARACTERS = 100
 const MAX_PAYLOAD_CHARACTERS = 16_384
+/** Our own text of each name, so that no text of a request is kept. */
+const META_TOOLS = new Map<unknown, string>(
+  Object.values(PROFILES).flatMap(({ tools }) => [...tools.keys()].map(name => [name, name])),
+)
 const WITHHELD =
   'Arguments and results are not recorded: spec.logging.payloads of the server and spec.audit.payloads of the gateway must both allow it.'
 
@@ -28,47 +32,82 @@ export type Calls = {
   called(record: CallRecord): void
   searched(ms: number, hits: number, by: RecordedRequest): void
   scriptRan(record: ScriptRecord): void
+  /** The call with a number, if it is still kept. */
+  numbered(seq: number): KeptCall | undefined
   /** Those after a number, oldest first. */
   after(seq: number): KeptCall[]
   onCall(listener: (kept: KeptCall) => void): () => void
 }
 
 export function createCalls(clock: Clock): Calls {
+  /** A ring: call number n is at (n - 1) % MAX_CALLS. */
   const kept: KeptCall[] = []
   const listeners = new Set<(kept: KeptCall) => void>()
   const runs = createRuns()
   let seq = 0
-  const keep = (call: Omit<ConsoleCall, 'seq' | 'at'>, by: string, payload?: string): void => {
-    const one = { call: { seq: ++seq, at: clock.now(), ...call }, by, payload }
-    kept.push(one)
-    if (kept.length > MAX_CALLS) kept.shift()
-    for (const listener of listeners) listener(one)
+  const keep = (by: RecordedRequest, done: Done, payload?: string): void => {
+    const at = seq++ % MAX_CALLS
+    kept[at] ??= { call: {} as ConsoleCall, by: '' }
+    const one = kept[at]
+    one.by = by.request.caller.identity.id
+    one.payload = payload
+    Object.assign(one.call, callOf(seq, clock.now(), by, done))
+    for (const listener of listeners) listener(copyOf(one))
   }
   return {
     run: randomUUID(),
     called(record) {
-      const { server, tool, method, outcome, totalMs, upstreamMs, script, payload } = record
+      const { server, tool, outcome, totalMs, upstreamMs, script, payload } = record
       const ran = server === SCRIPTS ? runs.take(tool, script) : undefined
-      const call = { server, tool, method, outcome, totalMs, upstreamMs, script, ran }
-      const more = { ...fromOf(record.by), tokens: tokensOf(record), why: whyOf(record) }
-      keep({ ...call, ...more }, record.by.request.caller.identity.id, payload && textOf(payload))
+      const [tokens, why] = [tokensOf(record), whyOf(record)]
+      const done = { server, tool, outcome, totalMs, upstreamMs, script, ran, tokens, why }
+      keep(record.by, done, payload && textOf(payload))
     },
-    searched(ms, hits, by) {
-      const { method, caller } = by.request
-      keep({ method, outcome: 'ok', totalMs: ms, upstreamMs: 0, hits, ...fromOf(by) }, caller.identity.id)
-    },
+    searched: (ms, hits, by) => keep(by, { outcome: 'ok', totalMs: ms, upstreamMs: 0, hits }),
     scriptRan({ id, reviewed, parent, outcome, calls, toolsMs, totalMs, keptTokens, by }) {
       const ran = { id, calls, keptTokens }
-      if (reviewed !== undefined) return runs.add(reviewed, parent, ran)
-      const call = { method: by.request.method, outcome, totalMs, upstreamMs: toolsMs, ran }
-      keep({ ...call, ...fromOf(by) }, by.request.caller.identity.id)
+      if (reviewed === undefined) keep(by, { outcome, totalMs, upstreamMs: toolsMs, ran })
+      else runs.add(reviewed, parent, ran)
     },
-    after: from => kept.slice(Math.max(0, kept.length - (seq - from))),
+    numbered(number) {
+      const one = kept[(number - 1) % MAX_CALLS]
+      return one?.call.seq === number ? copyOf(one) : undefined
+    },
+    after(from) {
+      const oldest = seq % MAX_CALLS
+      return [...kept.slice(oldest), ...kept.slice(0, oldest)]
+        .filter(({ call }) => call.seq > from)
+        .map(copyOf)
+    },
     onCall(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** What is recorded of a call besides the request of its agent. */
+type Done = Omit<ConsoleCall, 'router' | 'seq' | 'at' | 'method' | 'meta' | 'client' | 'session' | 'caller'>
+
+/**
+ * With every key, since it overwrites an older call. New objects that are kept for a thousand calls would be moved to V8's old
+ * generation and collected there: every call would take a tenth more CPU time.
+ */
+function callOf(
+  seq: number,
+  at: number,
+  { request: { method, params, caller } }: RecordedRequest,
+  { server, tool, outcome, totalMs, upstreamMs, tokens, hits, script, ran, why }: Done,
+): ConsoleCall {
+  const meta = META_TOOLS.get(params?.name)
+  const { name: client, session, caller: id } = caller.label ?? {}
+  const from = { method, meta, client, session, caller: id }
+  return { seq, at, ...from, server, tool, outcome, totalMs, upstreamMs, tokens, hits, script, ran, why }
+}
+
+/** The kept one will be overwritten. */
+function copyOf({ call, by, payload }: KeptCall): KeptCall {
+  return { call: { ...call }, by, payload }
 }
 
 type Ran = NonNullable<ConsoleCall['ran']>
@@ -104,14 +143,6 @@ export function payloadOf({ payload }: KeptCall): ConsolePayload {
 function textOf(payload: NonNullable<CallRecord['payload']>): string {
   const text = JSON.stringify(payload)
   return text.length > MAX_PAYLOAD_CHARACTERS ? '' : text
-}
-
-/** Who made a request, and by which meta-tool: names of meta-tools are ours, other names in a request are text of its sender. */
-function fromOf({ request: { params, caller } }: RecordedRequest) {
-  const { caller: id, name: client, session } = caller.label ?? {}
-  const name = params?.name
-  const isMeta = typeof name === 'string' && Object.values(PROFILES).some(({ tools }) => tools.has(name))
-  return { caller: id, client, session, meta: isMeta ? name : undefined }
 }
 
 function tokensOf({ sent }: CallRecord): number | undefined {

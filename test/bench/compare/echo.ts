@@ -33,8 +33,8 @@ const server = createServer((request, response) => {
   read(request, body => {
     const { id, method = '', params } = JSON.parse(body) as Message
     if (id === undefined) return void response.writeHead(202).end()
-    const result =
-      (modern ? MODERN : LEGACY).get(method) ?? (method === 'tools/call' ? echo(params) : undefined)
+    const listed = (modern ? MODERN : LEGACY).get(method)
+    const result = listed ?? (method === 'tools/call' ? echo(params, modern) : undefined)
     const rest =
       result === undefined ? `"error":{"code":-32601,"message":"Method not found"}` : `"result":${result}`
     const send = () => answer(response, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${rest}}`)
@@ -43,10 +43,9 @@ const server = createServer((request, response) => {
   })
 })
 
-/** The result for both eras: clients of the 2025 era ignore `resultType`. */
-function echo(params: JsonObject | undefined): string {
+function echo(params: JsonObject | undefined, modern: boolean): string {
   const { text } = (params?.arguments ?? {}) as { text?: string }
-  return `{"resultType":"complete","content":[{"type":"text","text":${JSON.stringify(text ?? '')}}]}`
+  return `{${modern ? '"resultType":"complete",' : ''}"content":[{"type":"text","text":${JSON.stringify(text ?? '')}}]}`
 }
 
 function read(request: IncomingMessage, done: (body: string) => void): void {

@@ -1,0 +1,46 @@
+/** The calls that the console shows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import type { RecordedRequest } from '../observer.ts'
+import { createCalls, type KeptCall } from './calls.ts'
+
+const numbersOf = (kept: KeptCall[]) => kept.map(({ call }) => call.seq)
+
+function byTool(name: string): RecordedRequest {
+  const caller = { identity: { id: 'ada' }, label: { name: 'agent' } }
+  return { request: { method: 'tools/call', params: { name }, caller } } as never
+}
+
+test('the last thousand calls are kept, oldest first, and found by their numbers', () => {
+  const calls = createCalls(createManualClock(5))
+  assert.deepEqual(calls.after(0), [])
+  const search = () => calls.searched(1, 3, byTool('discover_mcp_tools'))
+  for (let n = 1; n <= 3; n++) search()
+  assert.deepEqual(numbersOf(calls.after(0)), [1, 2, 3])
+  assert.deepEqual(numbersOf(calls.after(2)), [3])
+  for (let n = 4; n <= 2_500; n++) search()
+  const all = numbersOf(calls.after(0))
+  assert.deepEqual([all.length, all[0], all.at(-1)], [1_000, 1_501, 2_500])
+  assert.deepEqual(
+    all,
+    all.toSorted((a, b) => a - b),
+  )
+  assert.deepEqual(numbersOf(calls.after(2_498)), [2_499, 2_500])
+  assert.deepEqual(calls.after(9_999), [])
+  assert.equal(calls.numbered(1_501)?.call.seq, 1_501)
+  for (const absent of [1_500, 2_501, 0, -1, 1.5, Number.NaN]) assert.equal(calls.numbered(absent), undefined)
+})
+
+test('a call is told with its meta-tool, but not with another name that its request has', () => {
+  const calls = createCalls(createManualClock(5))
+  calls.searched(1, 3, byTool('discover_mcp_tools'))
+  calls.searched(1, 3, byTool('text of its sender'))
+  assert.deepEqual(
+    calls.after(0).map(({ call, by }) => [call.meta, call.client, call.at, by]),
+    [
+      ['discover_mcp_tools', 'agent', 5, 'ada'],
+      [undefined, 'agent', 5, 'ada'],
+    ],
+  )
+})
