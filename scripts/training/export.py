@@ -1,4 +1,4 @@
-"""Converts the output of one or more runs of train.py, their mean, into the product's adapter, with int8 factors. README.md says how to run it."""
+"""Converts one or more changes, their mean, into the product's adapter, with int8 factors. README.md says how to run it."""
 import argparse
 import hashlib
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from minilm import LAYERS, MATRICES
+from minilm import LAYERS, MATRICES, adapter_change
 
 # The mean of runs of TRAINED_RANK has a higher rank; what is cut off is small.
 ADAPTER_RANK = 24
@@ -32,13 +32,19 @@ def int8_factors(product):
     }
 
 
+def read_change(path):
+    if path.endswith(".npz"):
+        return np.load(path)
+    return {name: factor.numpy() for name, factor in adapter_change(path).items()}
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("changes", nargs="+", help="files with the changes (.npz), made by train.py")
+    options.add_argument("changes", nargs="+", help="outputs of train.py (.npz), and adapters (.safetensors)")
     options.add_argument("--out", required=True, help="file for the adapter (.safetensors)")
     options.add_argument("--provenance", default="{}", help="JSON that says how it was trained")
     given = options.parse_args()
-    changes, tensors = [np.load(path) for path in given.changes], {}
+    changes, tensors = [read_change(path) for path in given.changes], {}
     for layer in range(LAYERS):
         for matrix in MATRICES:
             name = f"{layer}.{matrix}"

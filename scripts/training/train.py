@@ -9,21 +9,21 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from minilm import LAYERS, QUERY_TOKENS, Encoder, Packed, adapter_change, fold, load, no_change, tokenize
+from minilm import FULL_TOKENS, LAYERS, QUERY_TOKENS, Encoder, Packed, adapter_change, fold, load, no_change, tokenize
 
 # Queries in a step, each with the text of its tool.
 BATCH = 40
 # Further texts in a step, as negatives only: of tools that are among the NEAREST ones of the step's tools.
 EXTRA_TEXTS, NEAREST = 16, 8
-# Most queries and texts are shorter. Longer ones are cut.
-TRAINED_QUERY_TOKENS, TRAINED_TEXT_TOKENS = 24, 48
+# Most queries are shorter. Longer ones are cut. Texts are cut as the product cuts them.
+TRAINED_QUERY_TOKENS, TRAINED_TEXT_TOKENS = 32, FULL_TOKENS
 # A step has queries for this number of tools of each server, so that each tool is a negative for the queries of its siblings.
 GROUP = 4
 TEMPERATURE = 0.05
 # Tools of different servers with a greater cosine count as equal: neither is a negative for queries of the other.
 DUPLICATE_COSINE = 0.8
-# The learning rate rises in the first steps, stays, and falls in the last ones.
-WARMUP_STEPS, DECAY_STEPS = 40, 240
+# The learning rate rises in the first steps, stays, and falls in the last ones (--decay).
+WARMUP_STEPS = 40
 # There are far fewer queries for public tools than for invented ones, whose texts are plainer: each is used so many times.
 PUBLIC_TIMES = 4
 REPORT_STEPS, SAVE_STEPS = 20, 60
@@ -133,23 +133,33 @@ def read_options():
     options.add_argument("texts", help="output of texts.ts")
     options.add_argument("model", help="folder with model.safetensors and vocab.txt as published")
     options.add_argument("out", help="file for the changes (.npz); the number of the step is inserted before the ending")
-    options.add_argument("--steps", type=int, default=480)
+    options.add_argument("--steps", type=int, default=800)
     options.add_argument("--rate", type=float, default=1e-3)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--start", help="an adapter to continue training from; without it, training starts from the published weights")
+    options.add_argument("--decay", type=int, default=350, help="number of steps at the end in which the learning rate falls; 0: it stays")
+    options.add_argument("--start", help="an adapter, or the .npz of another run, to continue training from; without it, training starts from the published weights")
     options.add_argument("--frozen", type=int, default=0, help="number of layers, counted from the first, that are not trained, which makes steps faster")
     return options.parse_args()
 
 
 def rate_at(step, given):
-    return given.rate * min(1, step / WARMUP_STEPS, (given.steps + 1 - step) / DECAY_STEPS)
+    fall = (given.steps + 1 - step) / given.decay if given.decay else 1
+    return given.rate * min(1, step / WARMUP_STEPS, fall)
+
+
+def start_change(given):
+    if not given.start:
+        return no_change(given.seed)
+    if given.start.endswith(".npz"):
+        return {name: torch.tensor(values) for name, values in np.load(given.start).items()}
+    return adapter_change(given.start)
 
 
 def main():
     given = read_options()
     torch.manual_seed(given.seed)
     weights, tokenizer = load(given.model)
-    change = adapter_change(given.start) if given.start else no_change(given.seed)
+    change = start_change(given)
     tools, held_out = read_tools(given.texts, Path(__file__).parent / "data")
     start = Encoder(fold(weights, change))
     vectors = start.encode_all(tokenizer, [tool["full"] for tool in tools], TRAINED_TEXT_TOKENS)
