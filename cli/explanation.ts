@@ -4,7 +4,7 @@ import type { ExplainedHit, ExplainedTerm, Explanation } from '../router/catalog
 import { type Colors, count, table } from './output.ts'
 
 const MAX_ALTERNATIVES = 6
-const MAX_SIGNS = 6
+const MAX_FEATURES = 6
 const rest = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
   `lexical: words × name + ${WEIGHTS.server} × server, over the best, less where the query is hardly met`,
@@ -42,11 +42,13 @@ function questionLines({ query, english, actions, cover, similarity, pending }: 
   ]
 }
 
-/** How sure the search is of the first hit, and for each sign its value and its effect on this. */
-function confidenceLine({ value, least, signs }: NonNullable<Explanation['confidence']>): string {
-  const most = signs.slice(0, MAX_SIGNS)
-  const shares = most.map(({ sign, value, effect }) => `${sign} ${value.toFixed(2)} (${signed(effect)})`)
-  return `fits     ${value.toFixed(2)}, weak below ${least.toFixed(2)}: ${shares.join(', ')}`
+/** The confidence in the first hit, and the features with the greatest effects on it: their values, and their effects on the log odds. */
+function confidenceLine({ value, threshold, features }: NonNullable<Explanation['confidence']>): string {
+  const shown = features.slice(0, MAX_FEATURES)
+  const parts = shown.map(
+    ({ feature, value, effect }) => `${feature} ${value.toFixed(2)} (${signed(effect)})`,
+  )
+  return `fits     ${value.toFixed(2)}, weak below ${threshold.toFixed(2)}: ${parts.join(', ')}`
 }
 
 function signed(effect: number): string {

@@ -7,7 +7,7 @@ export type Explained = {
   english?: string
   actions: string[]
   cover: number
-  confidence?: { value: number; least: number }
+  confidence?: { value: number; threshold: number }
   pending?: number
   terms: { word: string; term: string; alternatives: { term: string; documents: number }[] }[]
   hits: Hit[]

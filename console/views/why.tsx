@@ -41,7 +41,7 @@ export function Why({ explained, limit }: { explained: Explained; limit: number 
       <p class="note">
         {total} found
         {confidence &&
-          ` · confidence in the first: ${confidence.value.toFixed(2)}${confidence.value < confidence.least ? ', too low to count as found' : ''}`}
+          ` · confidence in the first: ${confidence.value.toFixed(2)}${confidence.value < confidence.threshold ? ', too low to count as found' : ''}`}
         {english !== undefined && ` · in English: ${plain(english, 200)}`}
         {actions.length > 0 && ` · actions: ${actions.join(', ')}`}
       </p>

@@ -1,5 +1,5 @@
 /**
- * Trains the network that rates how likely the first hit of a search does what the query asks, and chooses the confidence below which the
+ * Trains the network that predicts how likely the first hit of a search does what the query asks, and chooses the confidence below which the
  * search answers that nothing fits.
  * `node scripts/training/confidence.ts` takes some minutes, mostly for encoding, and needs the model (`npx portolan model`). Run it after
  * fusion.ts, whose weights it uses.
@@ -12,8 +12,13 @@ import { join } from 'node:path'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { ADAPTER_SHA256 } from '../../core/encoder/model-name.mjs'
-import { type Network, oddsOf } from '../../router/catalog/search/confidence.ts'
-import { MEANING_SIGNS, type Sign, type Signs, WORD_SIGNS } from '../../router/catalog/search/signs.ts'
+import { logOddsOf, type Network } from '../../router/catalog/search/confidence.ts'
+import {
+  type Feature,
+  type Features,
+  LEXICAL_FEATURES,
+  SEMANTIC_FEATURES,
+} from '../../router/catalog/search/features.ts'
 import { buildIndexAtOnce } from '../../test/search/build-at-once.ts'
 import { heldOutCatalog, heldOutJudged, trainedCatalog } from '../../test/search/held-out.ts'
 import { openEncoder } from '../../test/search/meaning.ts'
@@ -55,56 +60,56 @@ async function readExamples(encoder?: SentenceEncoder): Promise<TrialExample[]> 
       trials,
       encoder,
       signal,
-      (part, { query }, meaning) => part.explain(query, { limit: 1, meaning }).confidence?.signs,
+      (part, { query }, meaning) => part.explain(query, { limit: 1, meaning }).confidence?.features,
     )
     for (const { trial, answer } of answers)
       if (answer) {
-        const signs = Object.fromEntries(answer.map(({ sign, value }) => [sign, value])) as Signs
-        examples.push({ signs, fits: trial.kind === 'served', weight: weightOf(trial), trial, size })
+        const features = Object.fromEntries(answer.map(({ feature, value }) => [feature, value])) as Features
+        examples.push({ features, fits: trial.kind === 'served', weight: weightOf(trial), trial, size })
       }
   }
   return examples
 }
 
 /** The network trained on all servers. Its thresholds and figures are those of the cross-validation. */
-function train(examples: readonly TrialExample[], signs: readonly Sign[], falseMarks: number) {
+function train(examples: readonly TrialExample[], features: readonly Feature[], falseMarks: number) {
   const servers = [...new Set(examples.map(({ trial }) => trial.server))]
   const halfOf = ({ trial }: TrialExample) => servers.indexOf(trial.server) % 2
   const networks = [0, 1].map(half =>
     trainNetwork(
       examples.filter(example => halfOf(example) !== half),
-      signs,
+      features,
     ),
   )
   const rated = examples.map(example => {
-    const network = networks[halfOf(example)] as Omit<Network, 'least'>
-    return { ...example, odds: oddsOf({ ...network, least: [] }, example.signs) }
+    const network = networks[halfOf(example)] as Omit<Network, 'thresholds'>
+    return { ...example, logOdds: logOddsOf({ ...network, thresholds: [] }, example.features) }
   })
   const served = rated.filter(({ trial, fits }) => fits && trial.style !== 'languages')
   const bySize = Map.groupBy(served, ({ size }) => size)
-  const leastOf = (own: typeof served) =>
+  const thresholdOf = (own: typeof served) =>
     quantile(
-      own.map(({ odds }) => odds),
+      own.map(({ logOdds }) => logOdds),
       falseMarks,
     )
-  const least = new Map([...bySize].map(([size, own]) => [size, leastOf(own)]))
+  const thresholds = new Map([...bySize].map(([size, own]) => [size, thresholdOf(own)]))
   const groups = Map.groupBy(rated, ({ trial, size }) => `${trial.kind} ${trial.style} ${size}`)
-  const isMarked = ({ odds, size }: (typeof rated)[number]) => odds < (least.get(size) as number)
+  const isMarked = ({ logOdds, size }: (typeof rated)[number]) => logOdds < (thresholds.get(size) as number)
   const marked = [...groups].map(([name, own]): [string, number] => [
     name,
     Number((own.filter(isMarked).length / own.length).toFixed(3)),
   ])
   const points = [...bySize].map(([size, own]): [number, number] => [
-    rounded(own.reduce((sum, example) => sum + example.signs.tools, 0) / own.length),
-    rounded(1 / (1 + Math.exp(-(least.get(size) as number)))),
+    rounded(own.reduce((sum, example) => sum + example.features.tools, 0) / own.length),
+    rounded(1 / (1 + Math.exp(-(thresholds.get(size) as number)))),
   ])
-  const network = { ...trainNetwork(examples, signs), least: points }
+  const network = { ...trainNetwork(examples, features), thresholds: points }
   return { network, marked: Object.fromEntries(marked) }
 }
 
-/** The value below which this share of the odds is. */
-function quantile(odds: readonly number[], share: number): number {
-  const sorted = odds.toSorted((a, b) => a - b)
+/** The value below which this share of the values is. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length * share)] as number
 }
 
@@ -123,11 +128,11 @@ function memoized(encoder: SentenceEncoder): SentenceEncoder {
   return { ...encoder, encodeQuery }
 }
 
-const words = train(await readExamples(), WORD_SIGNS, FALSE_MARKS.words)
+const words = train(await readExamples(), LEXICAL_FEATURES, FALSE_MARKS.words)
 const encoder = await openEncoder()
 const examples = await readExamples(memoized(encoder))
 await encoder.close()
-const meaning = train(examples, [...WORD_SIGNS, ...MEANING_SIGNS], FALSE_MARKS.meaning)
+const meaning = train(examples, [...LEXICAL_FEATURES, ...SEMANTIC_FEATURES], FALSE_MARKS.meaning)
 const from = { script: 'scripts/training/confidence.ts', adapter: ADAPTER_SHA256, queries: examples.length }
 const learned = {
   networks: { words: words.network, meaning: meaning.network },

@@ -1,9 +1,9 @@
-/** Trains the small network that rates how sure a search is: full batches, Adam, weight decay. Equal examples give equal weights. Pure. */
+/** Trains the neural network that predicts the confidence of a search: full batches, Adam, weight decay. Equal examples give equal weights. Pure. */
 import { inputsOf, type Network } from '../../router/catalog/search/confidence.ts'
-import type { Sign, Signs } from '../../router/catalog/search/signs.ts'
+import type { Feature, Features } from '../../router/catalog/search/features.ts'
 
 /** `fits`: whether a tool serves the query. `weight`: of its loss. */
-export type Example = { signs: Signs; fits: boolean; weight: number }
+export type Example = { features: Features; fits: boolean; weight: number }
 
 const HIDDEN = 8
 const STEPS = 300
@@ -13,12 +13,15 @@ const SEED = 20_261_124
 /** Of Adam. */
 const [BETA_1, BETA_2, EPSILON] = [0.9, 0.999, 1e-8]
 
-export function trainNetwork(examples: readonly Example[], signs: readonly Sign[]): Omit<Network, 'least'> {
-  const { usual, unit } = scaleOf(examples, signs)
+export function trainNetwork(
+  examples: readonly Example[],
+  features: readonly Feature[],
+): Omit<Network, 'thresholds'> {
+  const scale = scaleOf(examples, features)
   const inputs = examples.map(example =>
-    Float64Array.from([...inputsOf({ signs, usual, unit }, example.signs), 1]),
+    Float64Array.from([...inputsOf({ features, ...scale }, example.features), 1]),
   )
-  const width = signs.length + 1
+  const width = features.length + 1
   const weights = firstWeights(width)
   const means = new Float64Array(weights.length)
   const squares = new Float64Array(weights.length)
@@ -35,18 +38,19 @@ export function trainNetwork(examples: readonly Example[], signs: readonly Sign[
   }
   const part = (from: number, length: number) => Array.from(weights.subarray(from, from + length), three)
   const hidden = Array.from({ length: HIDDEN }, (_, unit) => part(unit * width, width))
-  return { signs, usual, unit, hidden, output: part(HIDDEN * width, HIDDEN + 1) }
+  return { features, ...scale, hidden, output: part(HIDDEN * width, HIDDEN + 1) }
 }
 
-function scaleOf(examples: readonly Example[], signs: readonly Sign[]) {
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const columns = signs.map(sign => examples.map(example => example.signs[sign] ?? 0))
-  const usual = columns.map(column => three(mean(column)))
-  const unit = columns.map((column, at) => {
-    const deviation = Math.sqrt(mean(column.map(value => (value - (usual[at] ?? 0)) ** 2)))
+/** For the standardization of each feature. */
+function scaleOf(examples: readonly Example[], features: readonly Feature[]) {
+  const meanOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const columns = features.map(feature => examples.map(example => example.features[feature] ?? 0))
+  const mean = columns.map(column => three(meanOf(column)))
+  const standardDeviation = columns.map((column, at) => {
+    const deviation = Math.sqrt(meanOf(column.map(value => (value - (mean[at] ?? 0)) ** 2)))
     return three(deviation) || 1
   })
-  return { usual, unit }
+  return { mean, standardDeviation }
 }
 
 /** Initial weights: those of each hidden unit followed by its bias, then those of the output and its bias. */
@@ -74,14 +78,14 @@ function gradientOf(
   const active = new Float64Array(HIDDEN)
   for (const [number, input] of inputs.entries()) {
     const { fits, weight } = examples[number] as Example
-    let odds = weights[last + HIDDEN] as number
+    let logOdds = weights[last + HIDDEN] as number
     for (let unit = 0; unit < HIDDEN; unit++) {
       let sum = 0
       for (let at = 0; at < width; at++) sum += (weights[unit * width + at] as number) * (input[at] as number)
       active[unit] = Math.tanh(sum)
-      odds += (active[unit] as number) * (weights[last + unit] as number)
+      logOdds += (active[unit] as number) * (weights[last + unit] as number)
     }
-    const error = (weight * (1 / (1 + Math.exp(-odds)) - Number(fits))) / total
+    const error = (weight * (1 / (1 + Math.exp(-logOdds)) - Number(fits))) / total
     gradient[last + HIDDEN] = (gradient[last + HIDDEN] as number) + error
     for (let unit = 0; unit < HIDDEN; unit++) {
       const own = active[unit] as number

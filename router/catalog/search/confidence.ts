@@ -1,88 +1,90 @@
-/** How sure it is that the first hit of a search does what the query asks, as a small network learned (scripts/training/confidence.ts). Pure. */
+/** How likely the first hit of a search does what the query asks, as a small neural network predicts it (scripts/training/confidence.ts). Pure. */
 import learned from './data/confidence.json' with { type: 'json' }
-import type { Sign, Signs } from './signs.ts'
+import type { Feature, Features } from './features.ts'
 
-/** One layer of a few hidden units; see `oddsOf`. */
+/** One hidden layer; see `logOddsOf`. */
 export type Network = {
-  signs: readonly Sign[]
-  /** By sign: its mean, and its standard deviation. */
-  usual: readonly number[]
-  unit: readonly number[]
-  /** By hidden unit: a weight for each sign, then a constant. */
+  features: readonly Feature[]
+  /** By feature, over the training examples. */
+  mean: readonly number[]
+  standardDeviation: readonly number[]
+  /** By hidden unit: a weight for each feature, then the bias. */
   hidden: readonly (readonly number[])[]
-  /** A weight for each hidden unit, then a constant. */
+  /** A weight for each hidden unit, then the bias. */
   output: readonly number[]
-  /** Below which confidence nothing fits, most likely, by the sign of how many tools there are; ascending. */
-  least: readonly (readonly [tools: number, confidence: number])[]
+  /** The confidence below which probably nothing fits, by the feature `tools`; ascending. */
+  thresholds: readonly (readonly [tools: number, confidence: number])[]
 }
 
 export type Confidence = {
   /** 0 to 1. */
   value: number
   /** Below it the search says that probably nothing fits. */
-  least: number
+  threshold: number
   network: Network
 }
 
-const FARTHEST = 3
+/** Standardized features are clipped to this range, since values farther from the mean were rare in the training. */
+const MAX_DEVIATIONS = 3
 const NETWORKS = learned.networks as unknown as Readonly<Record<'words' | 'meaning', Network>>
 
 /** `pending`: whether documents without a vector may fit better than those with one. */
-export function confidenceIn(signs: Signs, pending: boolean): Confidence {
-  const words = rate(NETWORKS.words, signs)
-  if (signs.cosine === undefined) return words
-  const meaning = rate(NETWORKS.meaning, signs)
-  return pending && words.value / words.least > meaning.value / meaning.least ? words : meaning
+export function confidenceIn(features: Features, pending: boolean): Confidence {
+  const words = rate(NETWORKS.words, features)
+  if (features.cosine === undefined) return words
+  const meaning = rate(NETWORKS.meaning, features)
+  return pending && words.value / words.threshold > meaning.value / meaning.threshold ? words : meaning
 }
 
-/** The logarithm of the odds: output · tanh(hidden · standardized signs). */
-export function oddsOf(network: Network, signs: Signs): number {
+/** The logarithm of the odds: output · tanh(hidden · standardized features). */
+export function logOddsOf(network: Network, features: Features): number {
   const { hidden, output } = network
-  const inputs = inputsOf(network, signs)
-  return hidden.reduce((odds, weights, at) => {
+  const inputs = inputsOf(network, features)
+  return hidden.reduce((logOdds, weights, at) => {
     const sum = inputs.reduce(
-      (sum, input, sign) => sum + input * (weights[sign] as number),
+      (sum, input, feature) => sum + input * (weights[feature] as number),
       weights[inputs.length] as number,
     )
-    return odds + Math.tanh(sum) * (output[at] as number)
+    return logOdds + Math.tanh(sum) * (output[at] as number)
   }, output[hidden.length] as number)
 }
 
-/** The signs in standard deviations from the usual; what is farther away than anything learned from counts as if it were nearer. */
+/** The standardized features: in standard deviations from their means, clipped. */
 export function inputsOf(
-  { signs: names, usual, unit }: Pick<Network, 'signs' | 'usual' | 'unit'>,
-  signs: Signs,
+  { features: names, mean, standardDeviation }: Pick<Network, 'features' | 'mean' | 'standardDeviation'>,
+  features: Features,
 ): number[] {
   return names.map((name, at) => {
-    const deviations = ((signs[name] as number) - (usual[at] as number)) / (unit[at] as number)
-    return Math.min(FARTHEST, Math.max(-FARTHEST, deviations))
+    const deviations = ((features[name] as number) - (mean[at] as number)) / (standardDeviation[at] as number)
+    return Math.min(MAX_DEVIATIONS, Math.max(-MAX_DEVIATIONS, deviations))
   })
 }
 
-/** How much each sign raises the logarithm of the odds above what it would be if this sign were as usual; most first. */
-export function effectsOf({ network }: Confidence, signs: Signs): ExplainedSign[] {
-  const odds = oddsOf(network, signs)
-  const usual = new Map(network.signs.map((sign, at) => [sign, network.usual[at]]))
-  const entries = Object.entries(signs) as [Sign, number][]
+/** How much each feature changes the logarithm of the odds, compared with the feature's mean value; the greatest effect first. */
+export function effectsOf({ network }: Confidence, features: Features): ExplainedFeature[] {
+  const logOdds = logOddsOf(network, features)
+  const means = new Map(network.features.map((feature, at) => [feature, network.mean[at]]))
+  const entries = Object.entries(features) as [Feature, number][]
   return entries
-    .map(([sign, value]) => {
-      const without = oddsOf(network, { ...signs, [sign]: usual.get(sign) })
-      return { sign, value, effect: odds - without }
+    .map(([feature, value]) => {
+      const atMean = logOddsOf(network, { ...features, [feature]: means.get(feature) })
+      return { feature, value, effect: logOdds - atMean }
     })
     .sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
 }
 
-export type ExplainedSign = { sign: Sign; value: number; effect: number }
+export type ExplainedFeature = { feature: Feature; value: number; effect: number }
 
-function rate(network: Network, signs: Signs): Confidence {
-  return { value: 1 / (1 + Math.exp(-oddsOf(network, signs))), least: leastOf(network, signs.tools), network }
+function rate(network: Network, features: Features): Confidence {
+  const value = 1 / (1 + Math.exp(-logOddsOf(network, features)))
+  return { value, threshold: thresholdOf(network, features.tools), network }
 }
 
-/** Straight lines between the points, and flat beyond them. */
-function leastOf({ least }: Network, tools: number): number {
-  const next = least.findIndex(([own]) => own >= tools)
-  const to = least.at(next)
-  const from = next > 0 ? least[next - 1] : to
+/** Interpolates linearly between the points; constant beyond them. */
+function thresholdOf({ thresholds }: Network, tools: number): number {
+  const next = thresholds.findIndex(([own]) => own >= tools)
+  const to = thresholds.at(next)
+  const from = next > 0 ? thresholds[next - 1] : to
   if (!from || !to) return 0
   const part = from === to ? 0 : (tools - from[0]) / (to[0] - from[0])
   return from[1] + part * (to[1] - from[1])

@@ -28,7 +28,7 @@ export function createExplain(
 ): (text: string, options: SearchOptions) => Explanation {
   return (text, options) => {
     const ranked = rank(text, options)
-    const { query, match, sure, hits, total } = ranked
+    const { query, match, rated, hits, total } = ranked
     const units = unitsOf(query, corpus, lexicon)
     const range = match?.fused?.range
     return {
@@ -37,7 +37,7 @@ export function createExplain(
       terms: units.map(({ cap: _, ...term }) => term),
       actions: lexicon.classNames(query.intent.classes),
       cover: match?.words.cover ?? 0,
-      ...(sure && { confidence: explainSure(sure) }),
+      ...(rated && { confidence: explainRating(rated) }),
       ...(range && { similarity: range }),
       ...(options.meaning && { pending: options.meaning.documents.pending }),
       hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, units, ranked, match })) : [],
@@ -46,9 +46,9 @@ export function createExplain(
   }
 }
 
-function explainSure({ signs, confidence }: NonNullable<Ranked['sure']>): Explanation['confidence'] {
-  const { value, least } = confidence
-  return { value, least, signs: effectsOf(confidence, signs) }
+function explainRating({ features, confidence }: NonNullable<Ranked['rated']>): Explanation['confidence'] {
+  const { value, threshold } = confidence
+  return { value, threshold, features: effectsOf(confidence, features) }
 }
 
 function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {

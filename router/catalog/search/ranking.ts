@@ -1,7 +1,8 @@
-/** From a query to its answer: combines the layers' scores, puts exact names first, and says how sure it is. Pure. */
+/** From a query to its answer: combines the layers' scores, puts exact names first, and rates the first hit. Pure. */
 
 import { type Confidence, confidenceIn } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
+import { type Features, readFeatures } from './features.ts'
 import type { Glossary } from './gloss.ts'
 import type { Lexicon } from './lexicon.ts'
 import { NEARLY } from './names.ts'
@@ -9,7 +10,6 @@ import { type Query, readQuery } from './query.ts'
 import { isRare } from './rare-words.ts'
 import { createScorer, type Match, type Scratch } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
-import { readSigns, type Signs } from './signs.ts'
 
 /** A hit with a smaller share of the best score is weak. */
 const LEAST_SHARE = 0.4
@@ -23,11 +23,11 @@ export type Ranked = SearchAnswer & {
   named: ReadonlyMap<number, number>
   match?: Match
   /** Absent without hits. */
-  sure?: Sure
+  rated?: Rating
 }
 
-/** How sure it is that the first hit does what is asked. */
-type Sure = { signs: Signs; confidence: Confidence }
+/** Of the first hit. */
+type Rating = { features: Features; confidence: Confidence }
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
 
@@ -54,27 +54,28 @@ export function createRanking(
       compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument) ||
       a - b
     const order = bestOf([unmet, hits], limit, before)
-    const sure = order[0] === undefined ? undefined : sureOf(corpus, query, match, order[0], scratch)
-    const least = sure && sure.confidence.value >= sure.confidence.least ? LEAST_SHARE * best : Infinity
+    const rated = order[0] === undefined ? undefined : ratingOf(corpus, query, match, order[0], scratch)
+    const least =
+      rated && rated.confidence.value >= rated.confidence.threshold ? LEAST_SHARE * best : Infinity
     const isWeak = (document: number) => !((scores[document] as number) >= least)
     const toHit = (document: number): SearchHit => {
       const exactness = named.get(document) ?? 0
       if (exactness > NEARLY) return { document, relevance: 1, weak: false, exact: true }
       if (exactness === NEARLY) return { document, relevance: NEARLY_RELEVANCE, weak: false, exact: false }
       const share = best > 0 ? (scores[document] as number) / best : 0
-      const relevance = (sure?.confidence.value ?? 0) * share
+      const relevance = (rated?.confidence.value ?? 0) * share
       return { document, relevance, weak: isWeak(document), exact: false }
     }
     const passing = (count: number, document: number) =>
       named.has(document) || isWeak(document) ? count : count + 1
     const total = hits.reduce(passing, named.size)
-    return { query, named, match, sure, hits: order.map(toHit), total }
+    return { query, named, match, rated, hits: order.map(toHit), total }
   }
 }
 
-function sureOf(corpus: Corpus, query: Query, match: Match, first: number, { nearKinds }: Scratch): Sure {
-  const signs = readSigns(corpus, query, match, first, nearKinds)
-  return { signs, confidence: confidenceIn(signs, match.fused?.isPending ?? false) }
+function ratingOf(corpus: Corpus, query: Query, match: Match, first: number, { nearKinds }: Scratch): Rating {
+  const features = readFeatures(corpus, query, match, first, nearKinds)
+  return { features, confidence: confidenceIn(features, match.fused?.isPending ?? false) }
 }
 
 function hasUnknown(query: Query, { tools }: Corpus): boolean {

@@ -1,7 +1,7 @@
 /** What a search index takes and gives: words always, meaning too where the query's vector is given. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { ExplainedSign } from './confidence.ts'
+import type { ExplainedFeature } from './confidence.ts'
 
 /** One thing that can be found; see documents.ts. Its id is its position in the array that the index was built from. */
 export type SearchDocument = {
@@ -80,8 +80,8 @@ export type Explanation = {
   actions: string[]
   /** Share of the query's weight that the best hit met by words, 0 to 1. */
   cover: number
-  /** How sure it is that the first hit does what is asked, below which value it is weak, and what speaks for and against it, most first; absent without hits. */
-  confidence?: { value: number; least: number; signs: ExplainedSign[] }
+  /** How likely the first hit does what is asked, the threshold below which it is weak, and the effects of the features, the greatest first; absent without hits. */
+  confidence?: { value: number; threshold: number; features: ExplainedFeature[] }
   /** The similarity that counts as all, and the one that counts as nothing; absent without vectors. */
   similarity?: { best: number; least: number }
   /** Documents without a vector yet; absent without vectors. */

@@ -1,0 +1,173 @@
+/** Computes the features from which the confidence in the first hit of a search is predicted. Pure. */
+
+import type { Corpus } from './corpus.ts'
+import { FIELDS, type ToolTerms } from './fields.ts'
+import type { NearKindsReader } from './kinds.ts'
+import type { LexicalUnit } from './lexical.ts'
+import { isProductName } from './product-names.ts'
+import type { Query } from './query.ts'
+import { isRare } from './rare-words.ts'
+import type { Match } from './scorer.ts'
+
+export const LEXICAL_FEATURES = [
+  /** Share of the query's weight that the document with the best lexical score covers. */
+  'coverage',
+  /** Share of the first hit's name that the query covers. */
+  'name coverage',
+  /** How many terms of the query the first hit contains in any form, and their share of the query's weight; that of those it contains as written. */
+  'matched',
+  'matched share',
+  'matched as written',
+  /** How many terms no tool contains in any form, and their share of the query's weight. */
+  'unknown',
+  'unknown share',
+  /** How many words that are rare in requests for tools, such as names of products, the first hit does not contain; 1 if the first word is one. */
+  'unmatched rare',
+  'unmatched rare first',
+  /** How many names of products no tool contains; how many of these are capitalized, and stand where products are named; 1 if a rare word names the first hit's server. */
+  'absent names',
+  'absent capitalized',
+  'absent products',
+  'server named',
+  /** 1 if the first hit does something else than the query asks for. */
+  'other action',
+  /** How many terms the query has. */
+  'terms',
+  /** The logarithm of the number of tools. */
+  'tools',
+] as const
+export const SEMANTIC_FEATURES = [
+  /** The greatest similarity, and that of the first hit. */
+  'best cosine',
+  'cosine',
+  /** Mean and standard deviation of all similarities. */
+  'mean cosine',
+  'standard deviation',
+  /** The greatest similarity minus the greatest one of the other servers' tools. */
+  'margin',
+  /** Similarity of the nearest kind of tool (see kinds.ts), and the mean of the nearest few; the logarithm of how many are nearer than the nearest tool. */
+  'kind cosine',
+  'mean kind cosine',
+  'nearer kinds',
+] as const
+
+/** With more such names, and a larger share of them, a query is in a language that the search does not know. */
+const MAX_ABSENT_NAMES = 2
+const MAX_ABSENT_SHARE = 0.35
+/** The rest of a long query is ignored. */
+const MAX_COUNTED_NAMES = 12
+
+export type LexicalFeature = (typeof LEXICAL_FEATURES)[number]
+export type Feature = LexicalFeature | (typeof SEMANTIC_FEATURES)[number]
+export type Features = Record<LexicalFeature, number> & Partial<Record<Feature, number>>
+
+/** Semantic features are absent if the first hit has no vector, or the vectors are those of another encoder than the one of the training. */
+export function readFeatures(
+  corpus: Corpus,
+  query: Query,
+  match: Match,
+  first: number,
+  nearKinds: NearKindsReader,
+): Features {
+  const { fused } = match
+  const features = lexicalFeatures(corpus, query, match, first)
+  const cosine = fused?.similarities[first] ?? Number.NaN
+  if (!fused?.isFamiliar || Number.isNaN(cosine)) return features
+  const { query: vector, range, mean, spread, lead } = fused
+  const kinds = nearKinds(vector, range.best)
+  if (!kinds) return features
+  return {
+    ...features,
+    'best cosine': range.best,
+    cosine,
+    'mean cosine': mean,
+    'standard deviation': spread,
+    margin: lead,
+    'kind cosine': kinds.nearest,
+    'mean kind cosine': kinds.few,
+    'nearer kinds': Math.log(1 + kinds.nearer),
+  }
+}
+
+function lexicalFeatures(
+  corpus: Corpus,
+  query: Query,
+  { words }: Match,
+  first: number,
+): Record<LexicalFeature, number> {
+  const fields = corpus.fields[first] as ToolTerms
+  const contained = termsOf(fields)
+  const [sums, all] = [
+    { matched: 0, share: 0, written: 0, unknown: 0, unknownShare: 0, rare: 0 },
+    words.units,
+  ]
+  let weight = 0
+  for (const unit of all) {
+    const own = unit.count * unit.worth
+    weight += own
+    if (!unit.isKnown) {
+      sums.unknown++
+      sums.unknownShare += own
+    }
+    if (contains(contained, unit)) {
+      sums.matched++
+      sums.share += own
+    } else if (isRare(unit.term)) sums.rare++
+    if (contained.has(unit.term)) sums.written += own
+  }
+  const share = (sum: number): number => (weight > 0 ? sum / weight : 0)
+  const [opening] = all
+  return {
+    coverage: words.cover,
+    'name coverage': corpus.nameCover.of(first),
+    matched: sums.matched,
+    'matched share': share(sums.share),
+    'matched as written': share(sums.written),
+    unknown: sums.unknown,
+    'unknown share': share(sums.unknownShare),
+    'unmatched rare': sums.rare,
+    'unmatched rare first': opening && isRare(opening.term) && !contains(contained, opening) ? 1 : 0,
+    ...productFeatures(corpus, query, all, fields, contained),
+    'other action': isOther(query.intent.classes, corpus.actions[first] as number) ? 1 : 0,
+    terms: all.length,
+    tools: Math.log(1 + corpus.size),
+  }
+}
+
+/** `fields` and `contained`: the terms of the first hit, by field and all. */
+function productFeatures(
+  corpus: Corpus,
+  { products: { placed, capital } }: Query,
+  units: readonly LexicalUnit[],
+  fields: ToolTerms,
+  contained: ReadonlySet<string>,
+): Record<'absent names' | 'absent capitalized' | 'absent products' | 'server named', number> {
+  const none = { 'absent names': 0, 'absent capitalized': 0, 'absent products': 0, 'server named': 0 }
+  if (units.some(({ term }) => isRare(term) && fields.server.includes(term)))
+    return { ...none, 'server named': 1 }
+  const names: string[] = []
+  for (const unit of units) {
+    const { term } = unit
+    if (names.length === MAX_COUNTED_NAMES) break
+    if (!contains(contained, unit) && corpus.tools.count(term) === 0 && isProductName(term)) names.push(term)
+  }
+  if (names.length > MAX_ABSENT_NAMES && names.length > MAX_ABSENT_SHARE * units.length) return none
+  return {
+    ...none,
+    'absent names': names.length,
+    'absent capitalized': names.filter(name => capital.has(name)).length,
+    'absent products': names.filter(name => placed.has(name)).length,
+  }
+}
+
+function isOther(asked: number, own: number): boolean {
+  return asked !== 0 && own !== 0 && (asked & own) === 0
+}
+
+function termsOf(fields: ToolTerms): ReadonlySet<string> {
+  return new Set(FIELDS.flatMap(field => fields[field]))
+}
+
+function contains(contained: ReadonlySet<string>, { alternatives }: LexicalUnit): boolean {
+  return alternatives.keys().some(term => contained.has(term))
+}
