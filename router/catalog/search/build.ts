@@ -1,10 +1,10 @@
 /** Builds a search index step by step, reusing what an earlier one knows. Pure. */
 import { buildCorpus, type Corpus } from './corpus.ts'
+import { createQueryCorrector } from './correct-query.ts'
 import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
 import { createGlossaries, type Glossaries, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
-import { createMender } from './mend.ts'
 import { createParts } from './part-index.ts'
 import { productTermsOf } from './product-names.ts'
 import { MAX_QUERY_CHARACTERS } from './query-limits.ts'
@@ -60,7 +60,7 @@ function indexOf({
   scratch,
 }: IndexSources): Omit<LexicalIndex, 'under'> {
   const rank = createRanking(corpus, lexicon, glossary, scratch)
-  const mend = createMender(corpus, lexicon)
+  const correct = createQueryCorrector(corpus, lexicon)
   const { documents, fields: terms } = corpus
   return {
     documents,
@@ -70,7 +70,7 @@ function indexOf({
     },
     queryText: query => {
       const bounded = query.slice(0, MAX_QUERY_CHARACTERS)
-      return glossary(bounded)?.text ?? mend(bounded)
+      return glossary(bounded)?.text ?? correct(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),
     reusable: { lexicon, glossaries, documents, terms },

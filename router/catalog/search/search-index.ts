@@ -29,7 +29,7 @@ export interface SearchIndex {
   readonly documents: readonly SearchDocument[]
   /** Best first. Never throws, whatever the query. Documents that `visible` refuses are left out before ranking. */
   search(query: string, options: SearchOptions): SearchAnswer
-  /** What is to be encoded for a query: itself, its English where it is in another language, its words written out where they are clipped or mistyped. */
+  /** The text to encode for a query: its translation if it is in another language, otherwise the query with misspelt and abbreviated words corrected. */
   queryText(query: string): string
   /** Why `search` gives what it gives; slower than it. */
   explain(query: string, options: SearchOptions): Explanation
