@@ -33,7 +33,7 @@ const explanation: Explanation = {
   ],
   actions: ['create'],
   cover: 0.5,
-  similarity: { best: 0.51, least: 0.12 },
+  similarity: { max: 0.51, min: 0.12 },
   pending: 3,
   hits: [hit],
   total: 1_234,

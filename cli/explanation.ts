@@ -29,7 +29,7 @@ export function explanationText(explanation: Explanation, colors: Colors): strin
 function questionLines({ query, english, actions, cover, similarity, pending }: Explanation): string[] {
   const words = `best hit meets ${Math.round(100 * cover)} % of what the words tell`
   const meaning = similarity
-    ? `cosine ${similarity.best.toFixed(2)} counts as 1, ${similarity.least.toFixed(2)} as 0`
+    ? `cosine ${similarity.max.toFixed(2)} counts as 1, ${similarity.min.toFixed(2)} as 0`
     : 'by words alone'
   const waiting = pending ? `; ${count(pending)} tools have no vector yet` : ''
   return [

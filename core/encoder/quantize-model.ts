@@ -7,7 +7,7 @@ import { readSafetensors, type TensorReader } from './safetensors.ts'
 
 /** Number of positions in the published model. */
 const PUBLISHED_POSITIONS = 512
-const MOST = 127
+const MAX_INT8 = 127
 /** Adding and subtracting this number rounds a double to the nearest integer, halves to even. */
 const ROUNDING = 1.5 * 2 ** 52
 
@@ -86,9 +86,9 @@ function putMatrix(tensors: Tensors, to: string, values: Float32Array, rows: num
 }
 
 function scaleOf(row: Float32Array): number {
-  let most = 0
-  for (const value of row) most = Math.max(most, Math.abs(value))
-  return Math.fround(most / MOST) || 1
+  let max = 0
+  for (const value of row) max = Math.max(max, Math.abs(value))
+  return Math.fround(max / MAX_INT8) || 1
 }
 
 function put(tensors: Tensors, name: string, values: Float32Array | Int8Array): void {

@@ -23,7 +23,7 @@ const WORDS = /[\p{P}$+<=>^`|~]|[^\s\p{P}$+<=>^`|~]+/gu
 /** `vocabulary` has one token per line; the number of a token is that of its line, from 0. */
 export function createTokenizer(vocabulary: string): Tokenizer {
   const numbers = new Map(vocabulary.split('\n').map((token, number) => [token.trimEnd(), number]))
-  const longest = numbers.keys().reduce((most, token) => Math.max(most, token.length), 0)
+  const longest = numbers.keys().reduce((max, token) => Math.max(max, token.length), 0)
   const numberOf = (token: string): number => numbers.get(token) ?? 0
   const [unknown, first, last] = [numberOf(UNKNOWN), numberOf(FIRST), numberOf(LAST)]
   return (text, maxTokens) => {

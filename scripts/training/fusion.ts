@@ -56,23 +56,23 @@ type Example = {
 /** The parts of the scores of one query. Lexical parts are divided by the greatest lexical score. */
 function exampleOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation): Example {
   const own = (hit: ExplainedHit) => hit.met.reduce((sum, { score }) => sum + score, 0) * hit.nameFactor
-  const most = Math.max(...hits.map(hit => own(hit) + hit.serverScore)) || 1
-  const { best, least } = similarity ?? { best: 0, least: 0 }
+  const maxLexical = Math.max(...hits.map(hit => own(hit) + hit.serverScore)) || 1
+  const { max, min } = similarity ?? { max: 0, min: 0 }
   const isRelevant = ({ server, tool }: ExplainedHit) =>
     judged.relevant.some(one => one.server === server && one.tool === tool)
   const candidates = hits.map(hit => ({
-    own: own(hit) / most,
-    server: hit.serverScore / most,
+    own: own(hit) / maxLexical,
+    server: hit.serverScore / maxLexical,
     cosine: hit.cosine ?? Number.NaN,
     action: hit.actionFactor,
     relevant: isRelevant(hit),
     hit,
   }))
-  return { judged, trust: trustOf(cover), spread: (best - least) / WEIGHTS.width, nearest: best, candidates }
+  return { judged, trust: trustOf(cover), spread: (max - min) / WEIGHTS.width, nearest: max, candidates }
 }
 
 function scoresOf({ trust, spread, nearest, candidates }: Example, weights: FusionWeights): number[] {
-  const range = { best: nearest, least: nearest - weights.width * spread }
+  const range = { max: nearest, min: nearest - weights.width * spread }
   return candidates.map(({ own, server, cosine, action }) => {
     const lexical = trust * (own + weights.server * server)
     return joined(lexical, semanticOf(cosine, lexical, range), weights) * action

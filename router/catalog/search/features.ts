@@ -74,11 +74,11 @@ export function readFeatures(
   const cosine = fused?.similarities[first] ?? Number.NaN
   if (!fused?.isFamiliar || Number.isNaN(cosine)) return features
   const { query: vector, range, mean, spread, lead } = fused
-  const kinds = nearKinds(vector, range.best)
+  const kinds = nearKinds(vector, range.max)
   if (!kinds) return features
   return {
     ...features,
-    'best cosine': range.best,
+    'best cosine': range.max,
     cosine,
     'mean cosine': mean,
     'standard deviation': spread,

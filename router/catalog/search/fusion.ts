@@ -30,8 +30,8 @@ export type FusedMatch = {
   lexical(document: number): number
 }
 
-/** The similarity that maps to 1, and the one that maps to 0. */
-export type SimilarityRange = { best: number; least: number }
+/** For min-max normalization: the similarity that maps to 1, and the one that maps to 0. */
+export type SimilarityRange = { max: number; min: number }
 
 export type Fusion = (
   match: LexicalMatch,
@@ -71,8 +71,8 @@ export function createFusion(serverOf: Int32Array): Fusion {
       documents.similarities(query),
       visible,
     )
-    const range = { best, least: best - WEIGHTS.width * spread }
-    const least = Math.max(range.least, firstBeyond(similarities, nearestOnes))
+    const range = { max: best, min: best - WEIGHTS.width * spread }
+    const threshold = Math.max(range.min, firstBeyond(similarities, nearestOnes))
     const trust = trustOf(match.cover)
     const lexicalOf = (document: number): number => {
       if (match.best === 0) return 0
@@ -86,7 +86,7 @@ export function createFusion(serverOf: Int32Array): Fusion {
     for (let document = 0; document < size; document++) {
       const words = match.scores[document] as number
       scores[document] = 0
-      if (words === 0 && !((similarities[document] as number) > least)) continue
+      if (words === 0 && !((similarities[document] as number) > threshold)) continue
       const lexical = words === 0 ? 0 : lexicalOf(document)
       scores[document] = joined(
         lexical,
@@ -126,10 +126,10 @@ export function trustOf(cover: number): number {
  * Maps similarity to 0 to 1. A document without a vector yet gets its lexical score: measured with a third of the vectors missing,
  * such tools are found nearly as well as the others, and those lose next to nothing.
  */
-export function semanticOf(similarity: number, lexical: number, { best, least }: SimilarityRange): number {
+export function semanticOf(similarity: number, lexical: number, { max, min }: SimilarityRange): number {
   if (Number.isNaN(similarity)) return lexical
-  if (similarity >= best) return 1
-  return Math.max(0, (similarity - least) / (best - least))
+  if (similarity >= max) return 1
+  return Math.max(0, (similarity - min) / (max - min))
 }
 
 type Similarities = {

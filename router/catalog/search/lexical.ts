@@ -37,7 +37,7 @@ export type LexicalScorer = (query: Query, visible: (document: number) => boolea
 const FOREIGN = 0.8
 /** Factor for the neighbours of a known word that no tool uses: it is not a typo but means one of them. */
 const INSTEAD = 1.5
-const MOST_INSTEAD = 0.8
+const MAX_INSTEAD = 0.8
 const SERVER_PRIOR = 0.4
 const NAME_COVER = 0.15
 
@@ -58,9 +58,9 @@ export function createLexicalScorer(
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
       for (const [other, weight] of alternatives) nameCover.meet(other, weight)
       nameCover.meetNumber(term, isPlural(word))
-      const most = addUnit(found, tools, size, alternatives, cap)
-      const worth = most || Math.log(1 + size)
-      units.push({ term, count, alternatives, worth, isKnown: most > 0 })
+      const maxWorth = addUnit(found, tools, size, alternatives, cap)
+      const worth = maxWorth || Math.log(1 + size)
+      units.push({ term, count, alternatives, worth, isKnown: maxWorth > 0 })
       ideal += count * worth
       found.settle(count)
     }
@@ -93,15 +93,15 @@ function addUnit(
   alternatives: ReadonlyMap<string, number>,
   cap: number,
 ): number {
-  let most = 0
+  let max = 0
   for (const [term, weight] of alternatives) {
     const rarity = inverseFrequency(tools.count(term), size)
     if (rarity === 0) continue
     const worth = worthOf(weight, rarity, cap)
-    most = Math.max(most, worth)
+    max = Math.max(max, worth)
     found.offer(tools.of(term), worth)
   }
-  return most
+  return max
 }
 
 /** In the index compounds are joined, and words stemmed. */
@@ -128,10 +128,10 @@ function addServerPrior(
     }
   }
   const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
-  let most = 0
-  for (const document of found.hits()) most = Math.max(most, scoreOf(document))
-  if (most === 0) return () => 0
-  const share = (SERVER_PRIOR * found.best()) / most
+  let max = 0
+  for (const document of found.hits()) max = Math.max(max, scoreOf(document))
+  if (max === 0) return () => 0
+  const share = (SERVER_PRIOR * found.best()) / max
   for (const document of found.hits())
     found.scores[document] = (found.scores[document] as number) + share * scoreOf(document)
   return document => share * scoreOf(document)
@@ -154,7 +154,7 @@ export function alternativesOf(
   const count = tools.count(term)
   if (count > 0 || foreign) return { alternatives, cap: foreign ? 0 : inverseFrequency(count, size) }
   const instead = [...neighbours].filter(([other]) => tools.count(other) > 0)
-  for (const [other, weight] of instead) offer(other, Math.min(MOST_INSTEAD, INSTEAD * weight))
+  for (const [other, weight] of instead) offer(other, Math.min(MAX_INSTEAD, INSTEAD * weight))
   if (instead.length > 0) return { alternatives, cap: 0 }
   let cap = 0
   for (const [other, weight] of spelling(word)) {

@@ -12,7 +12,7 @@ import { createScorer, type Match, type Scratch } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
 
 /** A hit with a smaller share of the best score is weak. */
-const LEAST_SHARE = 0.4
+const MIN_SHARE = 0.4
 /** Relevance of a tool whose name differs from the query by one letter. */
 const NEARLY_RELEVANCE = 0.9
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
@@ -55,9 +55,9 @@ export function createRanking(
       a - b
     const order = bestOf([unmet, hits], limit, before)
     const rated = order[0] === undefined ? undefined : ratingOf(corpus, query, match, order[0], scratch)
-    const least =
-      rated && rated.confidence.value >= rated.confidence.threshold ? LEAST_SHARE * best : Infinity
-    const isWeak = (document: number) => !((scores[document] as number) >= least)
+    const minScore =
+      rated && rated.confidence.value >= rated.confidence.threshold ? MIN_SHARE * best : Infinity
+    const isWeak = (document: number) => !((scores[document] as number) >= minScore)
     const toHit = (document: number): SearchHit => {
       const exactness = named.get(document) ?? 0
       if (exactness > NEARLY) return { document, relevance: 1, weak: false, exact: true }

@@ -82,8 +82,8 @@ export type Explanation = {
   cover: number
   /** How likely the first hit does what is asked, the threshold below which it is weak, and the effects of the features, the greatest first; absent without hits. */
   confidence?: { value: number; threshold: number; features: ExplainedFeature[] }
-  /** The similarity that counts as all, and the one that counts as nothing; absent without vectors. */
-  similarity?: { best: number; least: number }
+  /** The similarities that are mapped to 1 and to 0; absent without vectors. */
+  similarity?: { max: number; min: number }
   /** Documents without a vector yet; absent without vectors. */
   pending?: number
   hits: ExplainedHit[]

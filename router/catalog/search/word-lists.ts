@@ -86,8 +86,8 @@ type Find = (word: string) => Meaning | undefined
 
 /** By the longest stem. */
 function byStem(entries: ReadonlyMap<string, readonly string[]>, word: string): Meaning | undefined {
-  const least = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
-  for (let length = word.length; length >= least; length--) {
+  const minLength = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
+  for (let length = word.length; length >= minLength; length--) {
     const english = entries.get(word.slice(0, length) + STEM)
     if (!english) continue
     return { english, certainty: word.length - length <= MAX_USUAL_ENDING_CHARACTERS ? 1 : UNCERTAIN }
