@@ -32,7 +32,7 @@ const explanation: Explanation = {
     },
   ],
   actions: ['create'],
-  cover: 0.5,
+  coverage: 0.5,
   similarity: { max: 0.51, min: 0.12 },
   pending: 3,
   hits: [hit],

@@ -7,7 +7,7 @@ const MAX_ALTERNATIVES = 6
 const MAX_FEATURES = 6
 const rest = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
-  `lexical: words × name + ${WEIGHTS.server} × server, over the best, less where the query is hardly met`,
+  `lexical: words × name + ${WEIGHTS.server} × server, over the best, less if the query is hardly covered`,
   `score: (${WEIGHTS.words} × lexical + ${rest} × meaning) × action; by words alone: (words × name + server) × action`,
 ]
 
@@ -26,8 +26,8 @@ export function explanationText(explanation: Explanation, colors: Colors): strin
   ].join('\n')
 }
 
-function questionLines({ query, english, actions, cover, similarity, pending }: Explanation): string[] {
-  const words = `best hit meets ${Math.round(100 * cover)} % of what the words tell`
+function questionLines({ query, english, actions, coverage, similarity, pending }: Explanation): string[] {
+  const words = `the best match covers ${Math.round(100 * coverage)} % of the query's weight`
   const meaning = similarity
     ? `cosine ${similarity.max.toFixed(2)} counts as 1, ${similarity.min.toFixed(2)} as 0`
     : 'by words alone'

@@ -31,7 +31,7 @@ const term = (word: string, documents: number) => ({
   alternatives: [{ term: word, documents }],
 })
 const explained: Explained = {
-  ...{ query: 'show history', actions: [], cover: 1, total: 2 },
+  ...{ query: 'show history', actions: [], coverage: 1, total: 2 },
   terms: [term('show', 3), term('history', 0)],
   hits: [
     hit('git_log', 0.9, {

@@ -6,7 +6,7 @@ export type Explained = {
   query: string
   english?: string
   actions: string[]
-  cover: number
+  coverage: number
   confidence?: { value: number; threshold: number }
   pending?: number
   terms: { word: string; term: string; alternatives: { term: string; documents: number }[] }[]

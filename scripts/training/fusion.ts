@@ -54,7 +54,7 @@ type Example = {
 }
 
 /** The parts of the scores of one query. Lexical parts are divided by the greatest lexical score. */
-function exampleOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation): Example {
+function exampleOf(judged: JudgedQuery, { coverage, similarity, hits }: Explanation): Example {
   const own = (hit: ExplainedHit) => hit.met.reduce((sum, { score }) => sum + score, 0) * hit.nameFactor
   const maxLexical = Math.max(...hits.map(hit => own(hit) + hit.serverScore)) || 1
   const { max, min } = similarity ?? { max: 0, min: 0 }
@@ -68,7 +68,7 @@ function exampleOf(judged: JudgedQuery, { cover, similarity, hits }: Explanation
     relevant: isRelevant(hit),
     hit,
   }))
-  return { judged, trust: trustOf(cover), spread: (max - min) / WEIGHTS.width, nearest: max, candidates }
+  return { judged, trust: trustOf(coverage), spread: (max - min) / WEIGHTS.width, nearest: max, candidates }
 }
 
 function scoresOf({ trust, spread, nearest, candidates }: Example, weights: FusionWeights): number[] {

@@ -2,7 +2,7 @@
 import { FIELDS, type Field, readTool, type ToolTerms } from './fields.ts'
 import { buildFrequencies, type Frequencies } from './frequencies.ts'
 import type { Lexicon } from './lexicon.ts'
-import { buildNameCover, type NameCover } from './name-cover.ts'
+import { buildNameCoverage, type NameCoverage } from './name-coverage.ts'
 import { createNames, type Names } from './names.ts'
 import { createPostings, inverseFrequency, type Postings, type TermLists } from './postings.ts'
 import type { SearchDocument } from './search-index.ts'
@@ -26,7 +26,7 @@ export type Corpus = {
   /** Bits of the classes of actions of every tool. */
   actions: Int32Array
   names: Names
-  nameCover: NameCover
+  nameCoverage: NameCoverage
   vocabulary: Vocabulary
   spelling: Spelling
 }
@@ -68,7 +68,7 @@ export function* buildCorpus(
   const tools = yield* toolPostings(fields)
   const frequencies = yield* buildFrequencies(fields, tools)
   const servers = yield* serverPostings(documents, fields)
-  const nameCover = yield* buildNameCover(
+  const nameCoverage = yield* buildNameCoverage(
     fields.map(terms => terms.ownName),
     term => inverseFrequency(tools.count(term), documents.length),
   )
@@ -82,7 +82,7 @@ export function* buildCorpus(
     tools,
     frequencies,
     names,
-    nameCover,
+    nameCoverage,
     actions,
     vocabulary,
     spelling,

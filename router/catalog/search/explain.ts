@@ -36,7 +36,7 @@ export function createExplain(
       ...(query.english !== undefined && { english: query.english }),
       terms: units.map(({ cap: _, ...term }) => term),
       actions: lexicon.classNames(query.intent.classes),
-      cover: match?.words.cover ?? 0,
+      coverage: match?.words.coverage ?? 0,
       ...(rated && { confidence: explainRating(rated) }),
       ...(range && { similarity: range }),
       ...(options.meaning && { pending: options.meaning.documents.pending }),

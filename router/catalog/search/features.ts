@@ -118,8 +118,8 @@ function lexicalFeatures(
   const share = (sum: number): number => (weight > 0 ? sum / weight : 0)
   const [opening] = all
   return {
-    coverage: words.cover,
-    'name coverage': corpus.nameCover.of(first),
+    coverage: words.coverage,
+    'name coverage': corpus.nameCoverage.of(first),
     matched: sums.matched,
     'matched share': share(sums.share),
     'matched as written': share(sums.written),

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { toolActions } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
-import type { NameWord } from './name-cover.ts'
+import type { NameWord } from './name-coverage.ts'
 import type { SearchDocument } from './search-index.ts'
 import { isPlural, type TermReader, type Word } from './text.ts'
 

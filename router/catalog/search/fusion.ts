@@ -51,7 +51,7 @@ export type FusionWeights = {
 
 export const WEIGHTS: Readonly<FusionWeights> = learned.weights
 /** If not even the best document covers this share of the query's weight, its words say little: `get` in "how warm does it get". */
-const TRUSTED_COVER = 0.25
+const TRUSTED_COVERAGE = 0.25
 const LEAST_TRUST = 0.4
 /** How many of the nearest documents match by meaning. */
 const NEAREST = 50
@@ -73,7 +73,7 @@ export function createFusion(serverOf: Int32Array): Fusion {
     )
     const range = { max: best, min: best - WEIGHTS.width * spread }
     const threshold = Math.max(range.min, firstBeyond(similarities, nearestOnes))
-    const trust = trustOf(match.cover)
+    const trust = trustOf(match.coverage)
     const lexicalOf = (document: number): number => {
       if (match.best === 0) return 0
       const own = match.scores[document] as number
@@ -118,8 +118,8 @@ export function joined(lexical: number, semantic: number, { words }: FusionWeigh
 }
 
 /** Weight of the lexical score by the share of the query's weight that the best document covers. */
-export function trustOf(cover: number): number {
-  return Math.min(1, LEAST_TRUST + ((1 - LEAST_TRUST) * cover) / TRUSTED_COVER)
+export function trustOf(coverage: number): number {
+  return Math.min(1, LEAST_TRUST + ((1 - LEAST_TRUST) * coverage) / TRUSTED_COVERAGE)
 }
 
 /**

@@ -15,7 +15,7 @@ export type LexicalMatch = {
   /** The best score. */
   best: number
   /** Share of the query's weight that the best document covers, 0 to 1. */
-  cover: number
+  coverage: number
   /** The terms of the query. */
   units: readonly LexicalUnit[]
   /** The share of a document's score that it has from its server. */
@@ -39,7 +39,8 @@ const FOREIGN = 0.8
 const INSTEAD = 1.5
 const MAX_INSTEAD = 0.8
 const SERVER_PRIOR = 0.4
-const NAME_COVER = 0.15
+/** How much a fully covered name raises a document's lexical score. */
+const NAME_COVERAGE = 0.15
 
 /** `found`, by document, and `serverScores`, by server, are scratch memory. */
 export function createLexicalScorer(
@@ -48,16 +49,16 @@ export function createLexicalScorer(
   found: Accumulator,
   serverScores: Float64Array,
 ): LexicalScorer {
-  const { tools, size, nameCover } = corpus
+  const { tools, size, nameCoverage } = corpus
   return (query, visible) => {
     found.reset()
-    nameCover.reset()
+    nameCoverage.reset()
     let ideal = 0
     const units: LexicalUnit[] = []
     for (const [term, { count, word }] of query.terms) {
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
-      for (const [other, weight] of alternatives) nameCover.meet(other, weight)
-      nameCover.meetNumber(term, isPlural(word))
+      for (const [other, weight] of alternatives) nameCoverage.addTerm(other, weight)
+      nameCoverage.addNumber(term, isPlural(word))
       const maxWorth = addUnit(found, tools, size, alternatives, cap)
       const worth = maxWorth || Math.log(1 + size)
       units.push({ term, count, alternatives, worth, isKnown: maxWorth > 0 })
@@ -70,14 +71,14 @@ export function createLexicalScorer(
       found.scores[document] = (found.scores[document] as number) * nameFactor(corpus, document)
     const serverScore = addServerPrior(found, corpus, serverScores, query)
     const best = found.best()
-    const cover = ideal > 0 ? Math.min(1, best / ideal) : 0
-    return { hits: found.hits(), scores: found.scores, best, cover, units, serverScore }
+    const coverage = ideal > 0 ? Math.min(1, best / ideal) : 0
+    return { hits: found.hits(), scores: found.scores, best, coverage, units, serverScore }
   }
 }
 
 /** The factor on a document's lexical score by how much of its name the query covers. */
-export function nameFactor({ nameCover }: Corpus, document: number): number {
-  return 1 + NAME_COVER * nameCover.of(document)
+export function nameFactor({ nameCoverage }: Corpus, document: number): number {
+  return 1 + NAME_COVERAGE * nameCoverage.of(document)
 }
 
 /** The score of a full match of a term. A term used in place of another counts at most as much as that one (`cap`). */

@@ -75,7 +75,7 @@ export function createPartCorpus(
     servers,
     serverCount: part.servers.count,
     names: { ...corpus.names, named: (query, hasUnknown) => corpus.names.named(query, hasUnknown, isIn) },
-    nameCover: corpus.nameCover.under(term => inverseFrequency(tools.count(term), part.size)),
+    nameCoverage: corpus.nameCoverage.under(term => inverseFrequency(tools.count(term), part.size)),
     spelling: createSpelling(corpus.vocabulary, tools.count, isWord),
   }
 }

@@ -75,6 +75,6 @@ export function siblingFactor(query: Query, document: number, corpus: Corpus, le
   const own = corpus.actions[document] as number
   const { intent } = query
   const action = Math.min(intentFactor(intent, own, lexicon), readingFirst(intent, own, lexicon))
-  const isOther = corpus.nameCover.hasOtherNumber(document, (own & lexicon.listing) !== 0)
+  const isOther = corpus.nameCoverage.hasOtherNumber(document, (own & lexicon.listing) !== 0)
   return isOther ? action * OTHER_NUMBER : action
 }

@@ -78,8 +78,8 @@ export type Explanation = {
   terms: ExplainedTerm[]
   /** Classes of actions that the query asks for: `create`, `list`. */
   actions: string[]
-  /** Share of the query's weight that the best hit met by words, 0 to 1. */
-  cover: number
+  /** Share of the query's weight that the document with the best lexical score covers, 0 to 1. */
+  coverage: number
   /** How likely the first hit does what is asked, the threshold below which it is weak, and the effects of the features, the greatest first; absent without hits. */
   confidence?: { value: number; threshold: number; features: ExplainedFeature[] }
   /** The similarities that are mapped to 1 and to 0; absent without vectors. */
@@ -111,7 +111,7 @@ export type ExplainedHit = {
   named?: 'path' | 'name' | 'words' | 'word' | 'nearly'
   /** What it got for each term of the query, by what it was met and where it stands. */
   met: { term: string; by: string; fields: string[]; score: number }[]
-  /** Factor on the sum of these scores: how much of its name the query speaks of. */
+  /** Factor on the sum of these scores: how much of its name the query covers. */
   nameFactor: number
   /** Added after that: the share of its server. */
   serverScore: number

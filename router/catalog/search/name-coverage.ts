@@ -2,29 +2,29 @@
 
 export type NameWord = { term: string; plural: boolean }
 
-export type NameCover = {
+export type NameCoverage = {
   /** Clears the previous query. */
   reset(): void
-  /** Adds a term of the query, with a weight of at most 1. */
-  meet(term: string, weight: number): void
+  /** Records that the query contains a term, with a weight of at most 1. */
+  addTerm(term: string, weight: number): void
   /** Records whether the query uses a term in the singular or plural. */
-  meetNumber(term: string, plural: boolean): void
+  addNumber(term: string, plural: boolean): void
   /** Whether name and query differ in number; for a tool that lists, a plural query matches a name in either number. */
   hasOtherNumber(document: number, lists: boolean): boolean
   /** Share of the weight of the name's terms that the query covers, 0 to 1. */
   of(document: number): number
   /** The same names, with other weights of their terms. */
-  under(rarity: Rarity): NameCover
+  under(rarity: Rarity): NameCoverage
 }
 
 /** The weight of a term. */
 export type Rarity = (term: string) => number
 
 /** `names` are the words of every name, each term once. Yields after every name. */
-export function* buildNameCover(
+export function* buildNameCoverage(
   names: readonly (readonly NameWord[])[],
   rarity: Rarity,
-): Generator<void, NameCover> {
+): Generator<void, NameCoverage> {
   const numbers = new Map<string, number>()
   const starts = new Int32Array(names.length + 1)
   const flat: number[] = []
@@ -40,8 +40,8 @@ export function* buildNameCover(
     yield
   }
   const words = { terms: numbers, starts, numbers: Int32Array.from(flat), plurals: Uint8Array.from(plurals) }
-  const query = { met: new Float64Array(numbers.size), asked: new Uint8Array(numbers.size) }
-  return createNameCover(words, query, rarity)
+  const query = { weights: new Float64Array(numbers.size), asked: new Uint8Array(numbers.size) }
+  return createNameCoverage(words, query, rarity)
 }
 
 /** The words of all names, concatenated, and the number of each of their terms. */
@@ -53,14 +53,14 @@ type Words = {
 }
 
 /** The weight with which a query contains each term, and whether in the singular or plural; 0 if it does not use it. */
-type Met = { met: Float64Array; asked: Uint8Array }
+type QueryTerms = { weights: Float64Array; asked: Uint8Array }
 
 const SINGULAR = 1
 const PLURAL = 2
 
-function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
+function createNameCoverage(words: Words, query: QueryTerms, rarity: Rarity): NameCoverage {
   const { terms: numbers, starts, numbers: terms, plurals } = words
-  const { met, asked } = query
+  const { weights, asked } = query
   /** By number of term, computed when it is first asked for. */
   const rarities = new Float64Array(numbers.size).fill(Number.NaN)
   let names: string[] | undefined
@@ -72,14 +72,14 @@ function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
   }
   return {
     reset() {
-      met.fill(0)
+      weights.fill(0)
       asked.fill(0)
     },
-    meet(term, weight) {
+    addTerm(term, weight) {
       const number = numbers.get(term)
-      if (number !== undefined) met[number] = Math.max(met[number] as number, weight)
+      if (number !== undefined) weights[number] = Math.max(weights[number] as number, weight)
     },
-    meetNumber(term, plural) {
+    addNumber(term, plural) {
       const number = numbers.get(term)
       if (number !== undefined) asked[number] = plural ? PLURAL : SINGULAR
     },
@@ -98,10 +98,10 @@ function createNameCover(words: Words, query: Met, rarity: Rarity): NameCover {
         let rare = rarities[number] as number
         if (Number.isNaN(rare)) rare = learn(number)
         total += rare
-        sum += rare * (met[number] as number)
+        sum += rare * (weights[number] as number)
       }
       return total === 0 ? 0 : sum / total
     },
-    under: rarity => createNameCover(words, query, rarity),
+    under: rarity => createNameCoverage(words, query, rarity),
   }
 }
