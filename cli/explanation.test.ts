@@ -11,7 +11,7 @@ const hit: ExplainedHit = {
   tool: 'create_issue',
   relevance: 0.1,
   weak: true,
-  met: [{ term: 'bug', by: 'issu', fields: ['name'], score: 2 }],
+  matched: [{ term: 'bug', by: 'issu', fields: ['name'], score: 2 }],
   nameFactor: 1.15,
   serverScore: 0.25,
   lexical: 1,

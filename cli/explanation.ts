@@ -7,7 +7,7 @@ const MAX_ALTERNATIVES = 6
 const MAX_FEATURES = 6
 const rest = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
-  `lexical: words × name + ${WEIGHTS.server} × server, over the best, less if the query is hardly covered`,
+  `lexical: words × name + ${WEIGHTS.server} × server, divided by the best, less if few words of the query match`,
   `score: (${WEIGHTS.words} × lexical + ${rest} × meaning) × action; by words alone: (words × name + server) × action`,
 ]
 
@@ -86,12 +86,12 @@ function hitTable(hits: readonly ExplainedHit[], colors: Colors): string {
       hit.serverScore,
     ].map(figure),
     colors.bold(`${hit.server}:${hit.tool}`) + remark(hit),
-    hit.met
+    hit.matched
       .map(({ term, by, fields }) => `${term === by ? term : `${term}~${by}`} (${fields.join(' ')})`)
       .join(', '),
   ])
   const columns = titles.map(title => ({ title, align: 'right' as const }))
-  return table([...columns, { title: 'TOOL' }, { title: 'MET' }], rows)
+  return table([...columns, { title: 'TOOL' }, { title: 'MATCHED' }], rows)
 }
 
 function remark({ named, weak }: ExplainedHit): string {

@@ -16,7 +16,7 @@ const hit = (tool: string, score: number, more: Partial<Hit> = {}): Hit => ({
     server: 'git',
     tool,
     weak: false,
-    met: [],
+    matched: [],
     nameFactor: 1,
     serverScore: 0,
     lexical: score,
@@ -35,7 +35,7 @@ const explained: Explained = {
   terms: [term('show', 3), term('history', 0)],
   hits: [
     hit('git_log', 0.9, {
-      met: [{ term: 'show', by: 'list', fields: ['name', 'serverDescription'], score: 1 }],
+      matched: [{ term: 'show', by: 'list', fields: ['name', 'serverDescription'], score: 1 }],
     }),
     hit('git_show', 0.4, { weak: true }),
   ],
@@ -50,9 +50,9 @@ test('each matched word is shown with the term that it matched, and the field', 
 })
 
 test('a matched word is shown as it was typed, not by its stem', () => {
-  const met = [{ term: 'messag', by: 'messag', fields: ['name'], score: 1 }]
+  const matched = [{ term: 'messag', by: 'messag', fields: ['name'], score: 1 }]
   const stemmed = { ...explained, terms: [{ ...term('messag', 2), word: 'messages' }] }
-  assert.deepEqual(matchedWords(stemmed, hit('post', 1, { met })), ['messages (name)'])
+  assert.deepEqual(matchedWords(stemmed, hit('post', 1, { matched })), ['messages (name)'])
 })
 
 test('the reason why a tool is not in an answer is shown', () => {

@@ -19,7 +19,7 @@ export type Hit = {
   tool: string
   weak: boolean
   named?: string
-  met: { term: string; by: string; fields: string[]; score: number }[]
+  matched: { term: string; by: string; fields: string[]; score: number }[]
   nameFactor: number
   serverScore: number
   lexical: number
@@ -42,9 +42,9 @@ const FIELDS: Readonly<Record<string, string>> = {
 }
 
 /** The words of the query that a hit has, and in which fields: `files (name, description)`; `dir as directory (name)`. */
-export function matchedWords({ terms }: Explained, { met }: Hit): string[] {
+export function matchedWords({ terms }: Explained, { matched }: Hit): string[] {
   const wordOf = new Map(terms.map(({ term, word }) => [term, word]))
-  return met
+  return matched
     .toSorted((a, b) => b.score - a.score)
     .map(({ term, by, fields }) => {
       const word = wordOf.get(term) ?? term
@@ -53,8 +53,8 @@ export function matchedWords({ terms }: Explained, { met }: Hit): string[] {
 }
 
 /** The words of the query that the hit does not have. */
-export function missedWords({ terms }: Explained, { met }: Hit): string[] {
-  const known = new Set(met.map(({ term }) => term))
+export function missedWords({ terms }: Explained, { matched }: Hit): string[] {
+  const known = new Set(matched.map(({ term }) => term))
   return terms.filter(({ term }) => !known.has(term)).map(({ word }) => word)
 }
 

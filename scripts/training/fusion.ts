@@ -55,7 +55,7 @@ type Example = {
 
 /** The parts of the scores of one query. Lexical parts are divided by the greatest lexical score. */
 function exampleOf(judged: JudgedQuery, { coverage, similarity, hits }: Explanation): Example {
-  const own = (hit: ExplainedHit) => hit.met.reduce((sum, { score }) => sum + score, 0) * hit.nameFactor
+  const own = (hit: ExplainedHit) => hit.matched.reduce((sum, { score }) => sum + score, 0) * hit.nameFactor
   const maxLexical = Math.max(...hits.map(hit => own(hit) + hit.serverScore)) || 1
   const { max, min } = similarity ?? { max: 0, min: 0 }
   const isRelevant = ({ server, tool }: ExplainedHit) =>

@@ -2,9 +2,9 @@
 import { documentOf, impactOf } from './postings.ts'
 
 export type Accumulator = {
-  /** Score by document, 0 for what was not met. */
+  /** Score by document, 0 for those that do not match. */
   readonly scores: Float64Array
-  /** The documents that were met, in no order. A view: the next query overwrites it. */
+  /** The documents that match, in no order. A view: the next query overwrites it. */
   hits(): Int32Array
   best(): number
   reset(): void

@@ -88,14 +88,14 @@ type Context = {
 function explainHit({ document, relevance, weak }: SearchHit, context: Context): ExplainedHit {
   const { corpus, lexicon, units, ranked, match } = context
   const { server, tool, kind } = corpus.documents[document] as SearchDocument
-  const met = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
+  const matched = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
   const sibling = siblingFactor(ranked.query, document, corpus, lexicon)
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
   const words = match.fused ? (match.words.scores[document] as number) : score / sibling
   const alone = match.words.best > 0 ? words / match.words.best : 0
   const lexical = match.fused?.lexical(document) ?? alone
-  const inName = met.reduce((sum, part) => sum + part.score, 0) * factor
+  const inName = matched.reduce((sum, part) => sum + part.score, 0) * factor
   const named = ranked.named.get(document)
   return {
     server,
@@ -104,7 +104,7 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
     relevance,
     weak,
     ...(named !== undefined && { named: exactnessName(named) }),
-    met,
+    matched,
     nameFactor: factor,
     serverScore: Math.max(0, words - inName),
     lexical,

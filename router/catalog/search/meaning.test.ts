@@ -111,14 +111,15 @@ test('the parts of an explanation add up to the score, and agree with the search
     for (const [at, hit] of hits.entries()) {
       assert.equal(hit.tool, documents[found.hits[at]?.document as number]?.tool)
       assert.equal(hit.relevance, found.hits[at]?.relevance)
-      const met = hit.met.reduce((sum, part) => sum + part.score, 0)
-      assert.ok(hit.met.every(part => part.fields.length > 0))
+      const matched = hit.matched.reduce((sum, part) => sum + part.score, 0)
+      assert.ok(hit.matched.every(part => part.fields.length > 0))
       if ('meaning' in options) {
         assert.ok(
           Math.abs(hit.score - joined(hit.lexical, hit.semantic ?? 0, WEIGHTS) * hit.actionFactor) < 1e-9,
         )
         assert.ok((hit.cosine ?? 2) <= 1.01)
-      } else assert.ok(Math.abs(hit.score / hit.actionFactor - met * hit.nameFactor - hit.serverScore) < 1e-9)
+      } else
+        assert.ok(Math.abs(hit.score / hit.actionFactor - matched * hit.nameFactor - hit.serverScore) < 1e-9)
     }
     assert.deepEqual(JSON.parse(JSON.stringify(explanation)), explanation)
   }

@@ -10,7 +10,7 @@ export type Measures = {
   recall1: number
   recall5: number
   recall10: number
-  /** Mean reciprocal rank of the first group met. */
+  /** Mean reciprocal rank of the first group found. */
   mrr10: number
   /** Discounted cumulative gain of the groups' first members, over the best possible. */
   ndcg10: number

@@ -47,13 +47,13 @@ export function createRanking(
     const match = score(query, visible, meaning)
     const { hits, scores, best } = match
     const named = visibleOnly(names.named(query.text, hasUnknown(query, corpus)), visible)
-    const unmet = [...named.keys()].filter(document => scores[document] === 0)
+    const unmatched = [...named.keys()].filter(document => scores[document] === 0)
     const before = (a: number, b: number) =>
       (named.get(b) ?? 0) - (named.get(a) ?? 0) ||
       (scores[b] as number) - (scores[a] as number) ||
       compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument) ||
       a - b
-    const order = bestOf([unmet, hits], limit, before)
+    const order = bestOf([unmatched, hits], limit, before)
     const rated = order[0] === undefined ? undefined : ratingOf(corpus, query, match, order[0], scratch)
     const minScore =
       rated && rated.confidence.value >= rated.confidence.threshold ? MIN_SHARE * best : Infinity

@@ -70,7 +70,7 @@ export type SearchHit = {
   exact: boolean
 }
 
-/** JSON through and through: what the ranking made of a query, and what every hit got for what. */
+/** How the ranking understood a query, and the parts of the score of each hit. Plain JSON. */
 export type Explanation = {
   query: string
   /** The query in English, where it is in another language. */
@@ -97,7 +97,7 @@ export type ExplainedTerm = {
   word: string
   /** How often it counts. */
   count: number
-  /** What may stand for it in a document, itself included, heaviest first: weight 0 to 1, how many documents hold it, and how much it tells. */
+  /** What may stand for it in a document, itself included, heaviest first: weight 0 to 1, how many documents contain it, and its inverse document frequency. */
   alternatives: { term: string; weight: number; documents: number; rarity: number }[]
 }
 
@@ -109,17 +109,17 @@ export type ExplainedHit = {
   weak: boolean
   /** How exactly the query names it, where it does. */
   named?: 'path' | 'name' | 'words' | 'word' | 'nearly'
-  /** What it got for each term of the query, by what it was met and where it stands. */
-  met: { term: string; by: string; fields: string[]; score: number }[]
+  /** The terms of the query that it contains: the matching alternative, the fields that contain it, and the score. */
+  matched: { term: string; by: string; fields: string[]; score: number }[]
   /** Factor on the sum of these scores: how much of its name the query covers. */
   nameFactor: number
   /** Added after that: the share of its server. */
   serverScore: number
-  /** All of it over the best, 0 to 1; where words are fused with meaning, less of its server's share, and less if the query is hardly met at all. */
+  /** The sum of all this, divided by the greatest one, 0 to 1; with vectors, less of its server's share, and less if the coverage is low. */
   lexical: number
   /** Similarity to the query; absent without a vector. */
   cosine?: number
-  /** What the similarity is worth, 0 to 1; without a vector, what the words say. */
+  /** The similarity mapped to 0 to 1; without a vector, the lexical score. */
   semantic?: number
   /** Factor on both: whether it does what the query asks to be done, to one or to many as asked. */
   actionFactor: number
