@@ -10,10 +10,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADAPTER_SHA256 } from '../../core/encoder/model-name.mjs'
 import {
+  combinedScore,
   type FusionWeights,
-  joined,
+  lexicalScale,
   semanticOf,
-  trustOf,
   WEIGHTS,
 } from '../../router/catalog/search/fusion.ts'
 import { type Measures, mean, measureRanking } from '../../router/catalog/search/measures.ts'
@@ -47,8 +47,8 @@ type Candidate = {
 }
 type Example = {
   judged: JudgedQuery
-  trust: number
-  spread: number
+  scale: number
+  standardDeviation: number
   nearest: number
   candidates: Candidate[]
 }
@@ -68,14 +68,23 @@ function exampleOf(judged: JudgedQuery, { coverage, similarity, hits }: Explanat
     relevant: isRelevant(hit),
     hit,
   }))
-  return { judged, trust: trustOf(coverage), spread: (max - min) / WEIGHTS.width, nearest: max, candidates }
+  return {
+    judged,
+    scale: lexicalScale(coverage),
+    standardDeviation: (max - min) / WEIGHTS.width,
+    nearest: max,
+    candidates,
+  }
 }
 
-function scoresOf({ trust, spread, nearest, candidates }: Example, weights: FusionWeights): number[] {
-  const range = { max: nearest, min: nearest - weights.width * spread }
+function scoresOf(
+  { scale, standardDeviation, nearest, candidates }: Example,
+  weights: FusionWeights,
+): number[] {
+  const range = { max: nearest, min: nearest - weights.width * standardDeviation }
   return candidates.map(({ own, server, cosine, action }) => {
-    const lexical = trust * (own + weights.server * server)
-    return joined(lexical, semanticOf(cosine, lexical, range), weights) * action
+    const lexical = scale * (own + weights.server * server)
+    return combinedScore(lexical, semanticOf(cosine, lexical, range), weights) * action
   })
 }
 

@@ -8,8 +8,8 @@ export type Accumulator = {
   hits(): Int32Array
   best(): number
   reset(): void
-  /** Offers the documents of a term a score for the current word of the query: the best offer counts. */
-  offer(postings: Uint32Array, worth: number): void
+  /** Offers the documents of a term a score for the current word of the query, its weight times the term's impact: the best offer counts. */
+  offer(postings: Uint32Array, weight: number): void
   /** Ends the current word: adds every document's best offer, times `factor`, to its score. */
   settle(factor: number): void
   /** Forgets the documents that `visible` refuses. */
@@ -36,10 +36,10 @@ export function createAccumulator(size: number): Accumulator {
       scores.fill(0)
       hitCount = 0
     },
-    offer(postings, worth) {
+    offer(postings, weight) {
       for (const posting of postings) {
         const document = documentOf(posting)
-        const score = worth * impactOf(posting)
+        const score = weight * impactOf(posting)
         const before = offers[document] as number
         if (before === 0) offered[offeredCount++] = document
         if (score > before) offers[document] = score

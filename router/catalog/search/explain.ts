@@ -3,7 +3,7 @@ import { effectsOf } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
 import { FIELDS } from './fields.ts'
 import { semanticOf } from './fusion.ts'
-import { alternativesOf, nameFactor, worthOf } from './lexical.ts'
+import { alternativesOf, nameFactor, termWeight } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import { exactnessName } from './names.ts'
 import { documentOf, impactOf, inverseFrequency } from './postings.ts'
@@ -19,7 +19,7 @@ import type {
   SearchOptions,
 } from './search-index.ts'
 
-type Unit = ExplainedTerm & { cap: number }
+type CappedTerm = ExplainedTerm & { cap: number }
 
 export function createExplain(
   corpus: Corpus,
@@ -29,18 +29,18 @@ export function createExplain(
   return (text, options) => {
     const ranked = rank(text, options)
     const { query, match, rated, hits, total } = ranked
-    const units = unitsOf(query, corpus, lexicon)
+    const terms = explainTerms(query, corpus, lexicon)
     const range = match?.fused?.range
     return {
       query: query.text,
       ...(query.english !== undefined && { english: query.english }),
-      terms: units.map(({ cap: _, ...term }) => term),
+      terms: terms.map(({ cap: _, ...term }) => term),
       actions: lexicon.classNames(query.intent.classes),
       coverage: match?.words.coverage ?? 0,
       ...(rated && { confidence: explainRating(rated) }),
       ...(range && { similarity: range }),
       ...(options.meaning && { pending: options.meaning.documents.pending }),
-      hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, units, ranked, match })) : [],
+      hits: match ? hits.map(hit => explainHit(hit, { corpus, lexicon, terms, ranked, match })) : [],
       total,
     }
   }
@@ -51,13 +51,13 @@ function explainRating({ features, confidence }: NonNullable<Ranked['rated']>): 
   return { value, threshold, features: effectsOf(confidence, features) }
 }
 
-function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
+function explainTerms(query: Query, corpus: Corpus, lexicon: Lexicon): CappedTerm[] {
   const { size } = corpus
   const alternative = ([term, weight]: [string, number]) => {
     const documents = corpus.tools.count(term)
     return { term, weight, documents, rarity: inverseFrequency(documents, size) }
   }
-  const terms = query.terms.entries().map(([term, { count, word }]): Unit => {
+  const terms = query.terms.entries().map(([term, { count, word }]): CappedTerm => {
     const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
     const known = [...alternatives].map(alternative).filter(({ documents }) => documents > 0)
     return { term, word, count, cap, alternatives: known.sort((a, b) => b.weight - a.weight) }
@@ -65,7 +65,7 @@ function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
   const pairs = query.pairs
     .entries()
     .map(
-      ([pair, count]): Unit => ({
+      ([pair, count]): CappedTerm => ({
         term: pair,
         word: pair,
         count,
@@ -80,15 +80,15 @@ function unitsOf(query: Query, corpus: Corpus, lexicon: Lexicon): Unit[] {
 type Context = {
   corpus: Corpus
   lexicon: Lexicon
-  units: readonly Unit[]
+  terms: readonly CappedTerm[]
   ranked: Ranked
   match: Match
 }
 
 function explainHit({ document, relevance, weak }: SearchHit, context: Context): ExplainedHit {
-  const { corpus, lexicon, units, ranked, match } = context
+  const { corpus, lexicon, terms, ranked, match } = context
   const { server, tool, kind } = corpus.documents[document] as SearchDocument
-  const matched = units.map(unit => bestOf(unit, document, corpus)).filter(part => part.score > 0)
+  const matched = terms.map(term => bestOf(term, document, corpus)).filter(part => part.score > 0)
   const sibling = siblingFactor(ranked.query, document, corpus, lexicon)
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
@@ -126,11 +126,11 @@ function meaningOf(
 }
 
 /** The alternative by which a document matched a term best, and its score. */
-function bestOf({ term, count, cap, alternatives }: Unit, document: number, corpus: Corpus) {
+function bestOf({ term, count, cap, alternatives }: CappedTerm, document: number, corpus: Corpus) {
   let best = { term, by: term, score: 0 }
   for (const { term: by, weight, rarity } of alternatives) {
     const posting = corpus.tools.of(by).find(posting => documentOf(posting) === document)
-    const score = posting === undefined ? 0 : count * worthOf(weight, rarity, cap) * impactOf(posting)
+    const score = posting === undefined ? 0 : count * termWeight(weight, rarity, cap) * impactOf(posting)
     if (score > best.score) best = { term, by, score }
   }
   const fields = FIELDS.filter(field => corpus.fields[document]?.[field].includes(best.by))

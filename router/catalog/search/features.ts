@@ -3,7 +3,7 @@
 import type { Corpus } from './corpus.ts'
 import { FIELDS, type ToolTerms } from './fields.ts'
 import type { NearKindsReader } from './kinds.ts'
-import type { LexicalUnit } from './lexical.ts'
+import type { WeightedTerm } from './lexical.ts'
 import { isProductName } from './product-names.ts'
 import type { Query } from './query.ts'
 import { isRare } from './rare-words.ts'
@@ -73,7 +73,7 @@ export function readFeatures(
   const features = lexicalFeatures(corpus, query, match, first)
   const cosine = fused?.similarities[first] ?? Number.NaN
   if (!fused?.isFamiliar || Number.isNaN(cosine)) return features
-  const { query: vector, range, mean, spread, lead } = fused
+  const { query: vector, range, mean, standardDeviation, margin } = fused
   const kinds = nearKinds(vector, range.max)
   if (!kinds) return features
   return {
@@ -81,10 +81,10 @@ export function readFeatures(
     'best cosine': range.max,
     cosine,
     'mean cosine': mean,
-    'standard deviation': spread,
-    margin: lead,
+    'standard deviation': standardDeviation,
+    margin,
     'kind cosine': kinds.nearest,
-    'mean kind cosine': kinds.few,
+    'mean kind cosine': kinds.meanOfNearest,
     'nearer kinds': Math.log(1 + kinds.nearer),
   }
 }
@@ -99,21 +99,21 @@ function lexicalFeatures(
   const contained = termsOf(fields)
   const [sums, all] = [
     { matched: 0, share: 0, written: 0, unknown: 0, unknownShare: 0, rare: 0 },
-    words.units,
+    words.terms,
   ]
   let weight = 0
-  for (const unit of all) {
-    const own = unit.count * unit.worth
+  for (const term of all) {
+    const own = term.count * term.weight
     weight += own
-    if (!unit.isKnown) {
+    if (!term.isKnown) {
       sums.unknown++
       sums.unknownShare += own
     }
-    if (contains(contained, unit)) {
+    if (contains(contained, term)) {
       sums.matched++
       sums.share += own
-    } else if (isRare(unit.term)) sums.rare++
-    if (contained.has(unit.term)) sums.written += own
+    } else if (isRare(term.term)) sums.rare++
+    if (contained.has(term.term)) sums.written += own
   }
   const share = (sum: number): number => (weight > 0 ? sum / weight : 0)
   const [opening] = all
@@ -138,20 +138,21 @@ function lexicalFeatures(
 function productFeatures(
   corpus: Corpus,
   { products: { placed, capital } }: Query,
-  units: readonly LexicalUnit[],
+  terms: readonly WeightedTerm[],
   fields: ToolTerms,
   contained: ReadonlySet<string>,
 ): Record<'absent names' | 'absent capitalized' | 'absent products' | 'server named', number> {
   const none = { 'absent names': 0, 'absent capitalized': 0, 'absent products': 0, 'server named': 0 }
-  if (units.some(({ term }) => isRare(term) && fields.server.includes(term)))
+  if (terms.some(({ term }) => isRare(term) && fields.server.includes(term)))
     return { ...none, 'server named': 1 }
   const names: string[] = []
-  for (const unit of units) {
-    const { term } = unit
+  for (const weighted of terms) {
+    const { term } = weighted
     if (names.length === MAX_COUNTED_NAMES) break
-    if (!contains(contained, unit) && corpus.tools.count(term) === 0 && isProductName(term)) names.push(term)
+    if (!contains(contained, weighted) && corpus.tools.count(term) === 0 && isProductName(term))
+      names.push(term)
   }
-  if (names.length > MAX_ABSENT_NAMES && names.length > MAX_ABSENT_SHARE * units.length) return none
+  if (names.length > MAX_ABSENT_NAMES && names.length > MAX_ABSENT_SHARE * terms.length) return none
   return {
     ...none,
     'absent names': names.length,
@@ -168,6 +169,6 @@ function termsOf(fields: ToolTerms): ReadonlySet<string> {
   return new Set(FIELDS.flatMap(field => fields[field]))
 }
 
-function contains(contained: ReadonlySet<string>, { alternatives }: LexicalUnit): boolean {
+function contains(contained: ReadonlySet<string>, { alternatives }: WeightedTerm): boolean {
   return alternatives.keys().some(term => contained.has(term))
 }

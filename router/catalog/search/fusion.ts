@@ -11,22 +11,22 @@ export type FusedMatch = {
   hits: Int32Array
   /** Score by document. */
   scores: Float64Array
-  /** Weight of the lexical score. */
-  trust: number
+  /** Factor on the lexical scores; see `lexicalScale`. */
+  lexicalScale: number
   range: SimilarityRange
   /** By document, NaN where it is not known. */
   similarities: Float32Array
   /** Mean of all similarities. */
   mean: number
   /** Their standard deviation. */
-  spread: number
-  /** How much nearer the nearest document is than every document of other servers. */
-  lead: number
+  standardDeviation: number
+  /** The greatest similarity minus the greatest one of other servers' documents. */
+  margin: number
   /** Whether the similarities are of the encoder that confidence was learned with. */
   isFamiliar: boolean
   /** Whether some documents have no vector yet. */
   isPending: boolean
-  /** The lexical score of a document as it was combined: of the best, 0 to `trust`. */
+  /** The lexical score of a document as it was combined: divided by the best, 0 to `lexicalScale`. */
   lexical(document: number): number
 }
 
@@ -39,48 +39,48 @@ export type Fusion = (
   meaning: NonNullable<SearchOptions['meaning']>,
 ) => FusedMatch
 
-/** What joins words and meaning. */
+/** How words and meaning are combined. */
 export type FusionWeights = {
   /** Weight of the lexical score; the rest is that of the semantic one. */
   words: number
-  /** What counts of the server's share in the lexical score: meaning finds servers too. */
+  /** Factor on the server's share of the lexical score, which is below 1 because meaning finds servers too. */
   server: number
-  /** So many standard deviations of all similarities below the nearest, similarity is worth nothing. */
+  /** A similarity that is this many standard deviations below the greatest one maps to 0. */
   width: number
 }
 
 export const WEIGHTS: Readonly<FusionWeights> = learned.weights
-/** If not even the best document covers this share of the query's weight, its words say little: `get` in "how warm does it get". */
-const TRUSTED_COVERAGE = 0.25
-const LEAST_TRUST = 0.4
+/** If not even the best document covers this share of the query's weight, its words say little: `get` in "how warm does it get". Lexical scores are then scaled down. */
+const FULL_SCALE_COVERAGE = 0.25
+const MIN_LEXICAL_SCALE = 0.4
 /** How many of the nearest documents match by meaning. */
 const NEAREST = 50
-/** Smoothing of the spread for small catalogs: as if there were this many more tools that spread as usual. */
-const USUAL_TOOLS = 20
-const USUAL_SPREAD = 0.11
+/** Smoothing of the standard deviation for small catalogs: as if there were this many more tools, with this standard deviation. */
+const PRIOR_TOOLS = 20
+const PRIOR_DEVIATION = 0.11
 
 /** `serverOf`: by document. */
 export function createFusion(serverOf: Int32Array): Fusion {
   const size = serverOf.length
   const scores = new Float64Array(size)
   const hits = new Int32Array(size)
-  const nearestOnes = new Float64Array(NEAREST + 1)
+  const nearestSimilarities = new Float64Array(NEAREST + 1)
   const readSimilarities = createReader(size)
   return (match, visible, { query, documents }) => {
-    const { similarities, nearest, best, mean, spread } = readSimilarities(
+    const { similarities, nearest, best, mean, standardDeviation } = readSimilarities(
       documents.similarities(query),
       visible,
     )
-    const range = { max: best, min: best - WEIGHTS.width * spread }
-    const threshold = Math.max(range.min, firstBeyond(similarities, nearestOnes))
-    const trust = trustOf(match.coverage)
+    const range = { max: best, min: best - WEIGHTS.width * standardDeviation }
+    const threshold = Math.max(range.min, firstBeyond(similarities, nearestSimilarities))
+    const scale = lexicalScale(match.coverage)
     const lexicalOf = (document: number): number => {
       if (match.best === 0) return 0
       const own = match.scores[document] as number
       const less = Number.isNaN(similarities[document])
         ? 0
         : (1 - WEIGHTS.server) * match.serverScore(document)
-      return (trust * Math.max(0, own - less)) / match.best
+      return (scale * Math.max(0, own - less)) / match.best
     }
     let count = 0
     for (let document = 0; document < size; document++) {
@@ -88,7 +88,7 @@ export function createFusion(serverOf: Int32Array): Fusion {
       scores[document] = 0
       if (words === 0 && !((similarities[document] as number) > threshold)) continue
       const lexical = words === 0 ? 0 : lexicalOf(document)
-      scores[document] = joined(
+      scores[document] = combinedScore(
         lexical,
         semanticOf(similarities[document] as number, lexical, range),
         WEIGHTS,
@@ -99,12 +99,12 @@ export function createFusion(serverOf: Int32Array): Fusion {
       query,
       hits: hits.subarray(0, count),
       scores,
-      trust,
+      lexicalScale: scale,
       range,
       similarities,
       mean,
-      spread,
-      lead: best - bestElsewhere(similarities, serverOf, nearest),
+      standardDeviation,
+      margin: best - bestElsewhere(similarities, serverOf, nearest),
       isFamiliar: documents.isFamiliar,
       isPending: documents.pending > 0,
       lexical: lexicalOf,
@@ -113,13 +113,13 @@ export function createFusion(serverOf: Int32Array): Fusion {
 }
 
 /** The score of a document before the action counts. */
-export function joined(lexical: number, semantic: number, { words }: FusionWeights): number {
+export function combinedScore(lexical: number, semantic: number, { words }: FusionWeights): number {
   return words * lexical + (1 - words) * semantic
 }
 
-/** Weight of the lexical score by the share of the query's weight that the best document covers. */
-export function trustOf(coverage: number): number {
-  return Math.min(1, LEAST_TRUST + ((1 - LEAST_TRUST) * coverage) / TRUSTED_COVERAGE)
+/** Factor on all lexical scores, by the share of the query's weight that the best document covers. */
+export function lexicalScale(coverage: number): number {
+  return Math.min(1, MIN_LEXICAL_SCALE + ((1 - MIN_LEXICAL_SCALE) * coverage) / FULL_SCALE_COVERAGE)
 }
 
 /**
@@ -139,8 +139,7 @@ type Similarities = {
   nearest: number
   best: number
   mean: number
-  /** Standard deviation. */
-  spread: number
+  standardDeviation: number
 }
 
 function createReader(
@@ -165,9 +164,11 @@ function createReader(
       best = similarity
       nearest = document
     }
-    const deviations = Math.max(0, squares - (sum * sum) / (count || 1))
-    const spread = Math.sqrt((deviations + USUAL_TOOLS * USUAL_SPREAD ** 2) / (count + USUAL_TOOLS))
-    return { similarities: seen, nearest, best, mean: sum / (count || 1), spread }
+    const squaredDeviations = Math.max(0, squares - (sum * sum) / (count || 1))
+    const standardDeviation = Math.sqrt(
+      (squaredDeviations + PRIOR_TOOLS * PRIOR_DEVIATION ** 2) / (count + PRIOR_TOOLS),
+    )
+    return { similarities: seen, nearest, best, mean: sum / (count || 1), standardDeviation }
   }
 }
 

@@ -15,7 +15,7 @@ const count = components.length / kinds.dimensions
 test('a query that is a kind of tool is nearest to it, and the more kinds are nearer, the less is asked for', () => {
   const own = unit(components.subarray(0, kinds.dimensions))
   const near = nearKinds(own, 0.5)
-  assert.ok(near && Math.abs(near.nearest - 1) < 0.01 && near.few < near.nearest)
+  assert.ok(near && Math.abs(near.nearest - 1) < 0.01 && near.meanOfNearest < near.nearest)
   assert.equal(nearKinds(own, -1)?.nearer, count)
   assert.equal(nearKinds(own, 0.99)?.nearer, 1)
   assert.equal(nearKinds(own, 1.1)?.nearer, 0)

@@ -8,7 +8,7 @@ import { createVectorTable } from './vectors.ts'
 export type NearKinds = {
   /** Similarity (cosine) of the nearest kind, and the mean of the nearest few. */
   nearest: number
-  few: number
+  meanOfNearest: number
   /** How many kinds are nearer to the query than a given similarity. */
   nearer: number
 }
@@ -16,7 +16,7 @@ export type NearKinds = {
 /** Undefined for a query's vector of other dimensions than the built-in encoder's. Takes less than a tenth of a millisecond. */
 export type NearKindsReader = (query: Vector, similarity: number) => NearKinds | undefined
 
-const FEW = 8
+const AVERAGED_KINDS = 8
 
 /** Reads the kinds when the first query is compared with them. */
 export function createNearKinds(): NearKindsReader {
@@ -25,10 +25,10 @@ export function createNearKinds(): NearKindsReader {
     known ??= tableOf(readKinds())
     if (query.values.length !== known.dimensions) return undefined
     const similarities = known.table.similarities(query).toSorted()
-    const few = similarities.subarray(-FEW)
+    const nearest = similarities.subarray(-AVERAGED_KINDS)
     return {
-      nearest: few.at(-1) ?? 0,
-      few: few.reduce((sum, value) => sum + value, 0) / FEW,
+      nearest: nearest.at(-1) ?? 0,
+      meanOfNearest: nearest.reduce((sum, value) => sum + value, 0) / AVERAGED_KINDS,
       nearer: similarities.length - 1 - similarities.findLastIndex(value => value <= similarity),
     }
   }

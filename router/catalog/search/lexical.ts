@@ -16,28 +16,32 @@ export type LexicalMatch = {
   best: number
   /** Share of the query's weight that the best document covers, 0 to 1. */
   coverage: number
-  /** The terms of the query. */
-  units: readonly LexicalUnit[]
+  terms: readonly WeightedTerm[]
   /** The share of a document's score that it has from its server. */
   serverScore(document: number): number
 }
 
-/** A term of a query: how often it occurs, what may stand for it, and the score of a full match. */
-export type LexicalUnit = {
+/** A term of a query. */
+export type WeightedTerm = {
   term: string
+  /** How often it occurs in the query. */
   count: number
+  /** Terms of documents that match it, itself included, each with its weight. */
   alternatives: ReadonlyMap<string, number>
-  worth: number
-  /** Whether some document holds one of the alternatives. */
+  /** The score of a full match, by the inverse document frequency. */
+  weight: number
+  /** Whether some document contains one of the alternatives. */
   isKnown: boolean
 }
 
 export type LexicalScorer = (query: Query, visible: (document: number) => boolean) => LexicalMatch
 
-const FOREIGN = 0.8
+/** Weight of the English words for a word of another language. */
+const TRANSLATION_WEIGHT = 0.8
 /** Factor for the neighbours of a known word that no tool uses: it is not a typo but means one of them. */
-const INSTEAD = 1.5
-const MAX_INSTEAD = 0.8
+const SUBSTITUTE_FACTOR = 1.5
+const MAX_SUBSTITUTE_WEIGHT = 0.8
+/** What the best server adds to the scores of its tools, as a share of the best score. */
 const SERVER_PRIOR = 0.4
 /** How much a fully covered name raises a document's lexical score. */
 const NAME_COVERAGE = 0.15
@@ -53,16 +57,16 @@ export function createLexicalScorer(
   return (query, visible) => {
     found.reset()
     nameCoverage.reset()
-    let ideal = 0
-    const units: LexicalUnit[] = []
+    let totalWeight = 0
+    const terms: WeightedTerm[] = []
     for (const [term, { count, word }] of query.terms) {
       const { alternatives, cap } = alternativesOf(corpus, lexicon, term, word, query.foreign.get(term))
-      for (const [other, weight] of alternatives) nameCoverage.addTerm(other, weight)
+      for (const [other, share] of alternatives) nameCoverage.addTerm(other, share)
       nameCoverage.addNumber(term, isPlural(word))
-      const maxWorth = addUnit(found, tools, size, alternatives, cap)
-      const worth = maxWorth || Math.log(1 + size)
-      units.push({ term, count, alternatives, worth, isKnown: maxWorth > 0 })
-      ideal += count * worth
+      const maxWeight = addTerm(found, tools, size, alternatives, cap)
+      const weight = maxWeight || Math.log(1 + size)
+      terms.push({ term, count, alternatives, weight, isKnown: maxWeight > 0 })
+      totalWeight += count * weight
       found.settle(count)
     }
     for (const [pair, weight] of query.pairs) addPair(found, tools, size, pair, weight)
@@ -71,8 +75,8 @@ export function createLexicalScorer(
       found.scores[document] = (found.scores[document] as number) * nameFactor(corpus, document)
     const serverScore = addServerPrior(found, corpus, serverScores, query)
     const best = found.best()
-    const coverage = ideal > 0 ? Math.min(1, best / ideal) : 0
-    return { hits: found.hits(), scores: found.scores, best, coverage, units, serverScore }
+    const coverage = totalWeight > 0 ? Math.min(1, best / totalWeight) : 0
+    return { hits: found.hits(), scores: found.scores, best, coverage, terms, serverScore }
   }
 }
 
@@ -81,13 +85,13 @@ export function nameFactor({ nameCoverage }: Corpus, document: number): number {
   return 1 + NAME_COVERAGE * nameCoverage.of(document)
 }
 
-/** The score of a full match of a term. A term used in place of another counts at most as much as that one (`cap`). */
-export function worthOf(weight: number, rarity: number, cap: number): number {
+/** The weight of a term in the score: that of a full match. A term used in place of another counts at most as much as that one (`cap`). */
+export function termWeight(weight: number, rarity: number, cap: number): number {
   return weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
 }
 
-/** Offers every document the best of a term's alternatives. Returns the highest possible score; 0 if no document holds one. */
-function addUnit(
+/** Offers every document the best of a term's alternatives. Returns the weight of the heaviest one; 0 if no document contains any. */
+function addTerm(
   found: Accumulator,
   tools: TermLists,
   size: number,
@@ -98,9 +102,9 @@ function addUnit(
   for (const [term, weight] of alternatives) {
     const rarity = inverseFrequency(tools.count(term), size)
     if (rarity === 0) continue
-    const worth = worthOf(weight, rarity, cap)
-    max = Math.max(max, worth)
-    found.offer(tools.of(term), worth)
+    const full = termWeight(weight, rarity, cap)
+    max = Math.max(max, full)
+    found.offer(tools.of(term), full)
   }
   return max
 }
@@ -122,10 +126,10 @@ function addServerPrior(
   const { servers, serverOf, serverCount } = corpus
   serverScores.fill(0)
   for (const [term, { count }] of query.terms) {
-    const worth = count * inverseFrequency(servers.count(term), serverCount)
+    const weight = count * inverseFrequency(servers.count(term), serverCount)
     for (const posting of servers.of(term)) {
       const server = documentOf(posting)
-      serverScores[server] = (serverScores[server] as number) + worth * impactOf(posting)
+      serverScores[server] = (serverScores[server] as number) + weight * impactOf(posting)
     }
   }
   const scoreOf = (document: number) => serverScores[serverOf[document] as number] as number
@@ -151,12 +155,13 @@ export function alternativesOf(
     alternatives.set(other, Math.max(alternatives.get(other) ?? 0, weight))
   const neighbours = lexicon.neighbours(term) ?? []
   for (const [other, weight] of neighbours) offer(other, weight)
-  for (const other of foreign ?? []) alternatives.set(other, FOREIGN)
+  for (const other of foreign ?? []) alternatives.set(other, TRANSLATION_WEIGHT)
   const count = tools.count(term)
   if (count > 0 || foreign) return { alternatives, cap: foreign ? 0 : inverseFrequency(count, size) }
-  const instead = [...neighbours].filter(([other]) => tools.count(other) > 0)
-  for (const [other, weight] of instead) offer(other, Math.min(MAX_INSTEAD, INSTEAD * weight))
-  if (instead.length > 0) return { alternatives, cap: 0 }
+  const substitutes = [...neighbours].filter(([other]) => tools.count(other) > 0)
+  for (const [other, weight] of substitutes)
+    offer(other, Math.min(MAX_SUBSTITUTE_WEIGHT, SUBSTITUTE_FACTOR * weight))
+  if (substitutes.length > 0) return { alternatives, cap: 0 }
   let cap = 0
   for (const [other, weight] of spelling(word)) {
     offer(other, weight)

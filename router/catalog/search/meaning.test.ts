@@ -5,7 +5,7 @@ import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
 import { prepareDots } from '../../../core/encoder/dots.ts'
 import { buildIndex } from './build.ts'
 import kinds from './data/kinds.json' with { type: 'json' }
-import { joined, WEIGHTS } from './fusion.ts'
+import { combinedScore, WEIGHTS } from './fusion.ts'
 import type { SearchDocument, SearchIndex, SearchOptions } from './search-index.ts'
 import { createVectorTable } from './vectors.ts'
 
@@ -115,7 +115,8 @@ test('the parts of an explanation add up to the score, and agree with the search
       assert.ok(hit.matched.every(part => part.fields.length > 0))
       if ('meaning' in options) {
         assert.ok(
-          Math.abs(hit.score - joined(hit.lexical, hit.semantic ?? 0, WEIGHTS) * hit.actionFactor) < 1e-9,
+          Math.abs(hit.score - combinedScore(hit.lexical, hit.semantic ?? 0, WEIGHTS) * hit.actionFactor) <
+            1e-9,
         )
         assert.ok((hit.cosine ?? 2) <= 1.01)
       } else

@@ -10,45 +10,45 @@ const SHORTLIST = 24
 
 /** The `limit` most similar of `names`: by common trigrams and edit distance, then by name. */
 export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
-  const own = triplesOf(wanted)
+  const own = trigramsOf(wanted)
   return [...names]
-    .map((name): Near => ({ name, likeness: likenessOf(own, triplesOf(name)) }))
-    .sort(byLikeness)
+    .map((name): Near => ({ name, similarity: similarityOf(own, trigramsOf(name)) }))
+    .sort(bySimilarity)
     .slice(0, SHORTLIST)
-    .map(({ name, likeness }) => ({ name, likeness: likeness + closeness(wanted, name) }))
-    .sort(byLikeness)
+    .map(({ name, similarity }) => ({ name, similarity: similarity + editSimilarity(wanted, name) }))
+    .sort(bySimilarity)
     .slice(0, limit)
     .map(entry => entry.name)
 }
 
-type Near = { name: string; likeness: number }
+type Near = { name: string; similarity: number }
 
-function byLikeness(a: Near, b: Near): number {
-  return b.likeness - a.likeness || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+function bySimilarity(a: Near, b: Near): number {
+  return b.similarity - a.similarity || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 }
 
 /** 1 for equal names, 0 for names without a common letter in place. */
-function closeness(a: string, b: string): number {
+function editSimilarity(a: string, b: string): number {
   const [wanted, name] = [a.slice(0, MAX_CHARACTERS).toLowerCase(), b.slice(0, MAX_CHARACTERS).toLowerCase()]
   return 1 - editDistance(wanted, name) / Math.max(wanted.length, name.length, 1)
 }
 
-function likenessOf(wanted: ReadonlySet<string>, other: ReadonlySet<string>): number {
+function similarityOf(wanted: ReadonlySet<string>, other: ReadonlySet<string>): number {
   let common = 0
-  for (const triple of wanted) if (other.has(triple)) common++
+  for (const trigram of wanted) if (other.has(trigram)) common++
   return (WANTED_SHARE * common) / wanted.size + ((1 - WANTED_SHARE) * common) / other.size
 }
 
 /** The trigrams of every word of a name, with a space before and after the word. */
-function triplesOf(name: string): Set<string> {
+function trigramsOf(name: string): Set<string> {
   const words = splitIdentifier(fold(name.slice(0, MAX_CHARACTERS)))
     .toLowerCase()
     .split(/\s+/)
-  const triples = new Set<string>()
+  const trigrams = new Set<string>()
   for (const word of words) {
     const padded = ` ${word} `
-    for (let at = 0; at + 3 <= padded.length; at++) triples.add(padded.slice(at, at + 3))
-    if (padded.length < 3) triples.add(padded)
+    for (let at = 0; at + 3 <= padded.length; at++) trigrams.add(padded.slice(at, at + 3))
+    if (padded.length < 3) trigrams.add(padded)
   }
-  return triples
+  return trigrams
 }

@@ -17,12 +17,12 @@ export function createParts(
   const { corpus } = sources
   const parts: Parts = { ...sources, lists: createSizedCache(LIST_ROOM, sizeOf) }
   let made = 0
-  const spread = new Float32Array(corpus.documents.length)
+  const scattered = new Float32Array(corpus.documents.length)
   const under = (members: Int32Array): LexicalIndex => {
     const places = placesOf(members, corpus.documents.length)
     const isIn = (document: number) => (places[document] as number) >= 0
     const index = indexOf({ ...sources, corpus: createPartCorpus(parts, members, isIn, made++) })
-    const ask = (options: SearchOptions) => inWhole(options, places, members, spread)
+    const ask = (options: SearchOptions) => inWhole(options, places, members, scattered)
     return {
       ...index,
       get documents() {
@@ -56,7 +56,7 @@ function inWhole(
   { limit, visible, meaning }: SearchOptions,
   places: Int32Array,
   members: Int32Array,
-  spread: Float32Array,
+  scattered: Float32Array,
 ): SearchOptions {
   return {
     limit,
@@ -64,15 +64,18 @@ function inWhole(
       const place = places[document] as number
       return place >= 0 && (visible === undefined || visible(place))
     },
-    meaning: meaning && { ...meaning, documents: spreadTable(meaning.documents, places, members, spread) },
+    meaning: meaning && {
+      ...meaning,
+      documents: scatterTable(meaning.documents, places, members, scattered),
+    },
   }
 }
 
-function spreadTable(
+function scatterTable(
   table: VectorTable,
   places: Int32Array,
   members: Int32Array,
-  spread: Float32Array,
+  scattered: Float32Array,
 ): VectorTable {
   return {
     pending: table.pending,
@@ -80,10 +83,10 @@ function spreadTable(
     isKnown: document => table.isKnown(places[document] as number),
     similarities(query) {
       const own = table.similarities(query)
-      spread.fill(Number.NaN)
+      scattered.fill(Number.NaN)
       for (let place = 0; place < members.length; place++)
-        spread[members[place] as number] = own[place] as number
-      return spread
+        scattered[members[place] as number] = own[place] as number
+      return scattered
     },
   }
 }
