@@ -1,4 +1,4 @@
-/** Builds a search index step by step, reusing what an earlier one knows. Pure. */
+/** Builds a search index step by step, and reuses parts of an earlier one. Pure. */
 import { buildCorpus, type Corpus } from './corpus.ts'
 import { createQueryCorrector } from './correct-query.ts'
 import { createExplain } from './explain.ts'
@@ -34,8 +34,8 @@ export type IndexSources = {
 }
 
 /**
- * Yields after every document of every pass (a fraction of a millisecond), so that the caller can give way; the terms of
- * documents that `previous` holds unchanged are not read again.
+ * Yields after every document of every pass (a fraction of a millisecond), so that the caller can run other tasks in between; the
+ * terms of documents that are unchanged since `previous` are not read again.
  */
 export function* buildIndex(
   documents: readonly SearchDocument[],

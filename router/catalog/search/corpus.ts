@@ -1,4 +1,4 @@
-/** Everything the ranking needs to know of the documents, made step by step from their texts. Pure. */
+/** The indexed documents with all statistics that the ranking needs, built step by step from their texts. Pure. */
 import { FIELDS, type Field, readTool, type ToolTerms } from './fields.ts'
 import { buildFrequencies, type Frequencies } from './frequencies.ts'
 import type { Lexicon } from './lexicon.ts'

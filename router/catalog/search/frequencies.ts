@@ -1,18 +1,18 @@
-/** How often each field of a document holds a term: what statistics of a part of the documents are made from. Pure. */
+/** How often each field of a document contains a term: the source of statistics for a part of the documents. Pure. */
 import { FIELDS, type ToolTerms } from './fields.ts'
 import { documentOf, type Postings } from './postings.ts'
 
 export type Frequencies = {
-  /** Counted when they are first asked for, and kept: 16 bytes a document that holds the term. */
+  /** Counted when they are first asked for, and kept: 16 bytes for each document that contains the term. */
   of(term: string): TermFrequencies
   /** How many terms each of `FIELDS` of each document has. */
   lengths: Uint32Array
 }
 
 export type TermFrequencies = {
-  /** The documents that hold the term, by id. */
+  /** The documents that contain the term, by id. */
   documents: Int32Array
-  /** For each of them and each of `FIELDS`, in this order, how often it holds the term. */
+  /** For each of them and each of `FIELDS`, in this order, how often it contains the term. */
   counts: Uint16Array
 }
 

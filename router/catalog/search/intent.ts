@@ -1,4 +1,4 @@
-/** The action that a query asks for: the one its leading verb names, or reading if it is a question. Pure. */
+/** The action that a query asks for: that of its leading verb, or reading if it is a question. Pure. */
 import { actionOf, actionsOf } from './actions.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Word } from './text.ts'

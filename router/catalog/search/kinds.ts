@@ -1,4 +1,4 @@
-/** Compares a query with what tools of many kinds are like, whether or not such tools are there (scripts/training/kinds.ts). */
+/** Compares a query with vectors of many kinds of tools, also of kinds that are not in the catalog (scripts/training/kinds.ts). */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import { prepareDots } from '../../../core/encoder/dots.ts'
 import { type Kinds, readKinds } from '../../semantic/read-kinds.ts'

@@ -1,4 +1,4 @@
-/** Exact matches: queries that name a tool, in whatever form, and the tools they name. Pure. */
+/** Finds the tools whose names or paths a query contains, also in another notation or with one typing error. Pure. */
 import { splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { isOneEdit } from './edits.ts'
 import type { SearchDocument } from './search-index.ts'

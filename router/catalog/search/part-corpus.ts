@@ -1,4 +1,4 @@
-/** What the ranking knows of a part of the documents: the postings are the whole's, every statistic is the part's. Pure. */
+/** The corpus of a part of the documents: it shares the postings of the whole, but all statistics are those of the part. Pure. */
 import { BoundedMap } from '../../../core/bounded-map.ts'
 import type { SizedCache } from '../../../core/sized-cache.ts'
 import {
@@ -29,7 +29,7 @@ export type Parts = {
 }
 
 const WEIGHTS = FIELDS.map(field => FIELD_WEIGHTS[field])
-/** Terms whose count a part remembers. */
+/** The maximum number of terms whose counts a part caches. */
 const MAX_COUNTS = 2_048
 
 /** Which documents and servers are in a part, and how long they are. */
@@ -57,12 +57,12 @@ export function createPartCorpus(
     averages: averagesOf(members, corpus.frequencies),
     servers: partServers(members, corpus),
   }
-  const remembered = (of: TermLists['of'], key: string) => rememberedIn(lists, key, corpus, of)
+  const cached = (of: TermLists['of'], key: string) => cachedIn(lists, key, corpus, of)
   const tools = {
     count: countIn(corpus, isIn),
-    of: remembered(toolLists(corpus.frequencies, part), `${id} `),
+    of: cached(toolLists(corpus.frequencies, part), `${id} `),
   }
-  const serversOf = remembered(serverLists(corpus, part), `${id}:`)
+  const serversOf = cached(serverLists(corpus, part), `${id}:`)
   const servers = {
     of: serversOf,
     count: (term: string) => serversOf(term).length,
@@ -120,7 +120,7 @@ function tenthsOf(numbers: ArrayLike<number>, at: number, isFirst: boolean): num
   return own + server + SERVER_TENTHS.serverDescription * (numbers[at + SERVER_DESCRIPTION] as number)
 }
 
-function rememberedIn(
+function cachedIn(
   cache: SizedCache<Lists>,
   key: string,
   { tools }: Corpus,

@@ -1,20 +1,20 @@
-/** Weighted postings: which documents hold a term, and how much it says about each. Built by FlexSearch, then packed. Pure. */
+/** Postings with impacts: which documents contain a term, and how much it contributes to the score of each. Built by FlexSearch, then packed. Pure. */
 import { Index } from 'flexsearch'
 
-/** A document that holds a term, and the step of the term's impact on it, in one number. */
+/** A document that contains a term, and the quantized impact of the term on its score (a step; 0 is the greatest impact), in one number. */
 export type Posting = number
 
 export type TermLists = {
   /** The postings of a term. Not to be changed. */
   of(term: string): Uint32Array
-  /** How many documents hold the term. */
+  /** How many documents contain the term: its document frequency. */
   count(term: string): number
 }
 
 export type Postings = TermLists & {
-  /** The number of a term, from 0 in the order in which they came; undefined for one that no document holds. */
+  /** The number of a term, from 0 in the order in which they came; undefined for one that no document contains. */
   numberOf(term: string): number | undefined
-  /** Every term that some document holds. */
+  /** Every term that some document contains. */
   terms(): IterableIterator<string>
 }
 
@@ -25,7 +25,7 @@ export type PostingsBuilder = {
   build(): Generator<void, Postings>
 }
 
-/** FlexSearch keeps, for every term, one list of documents a step. The last step would say nothing and stays empty. */
+/** FlexSearch keeps, for every term, one list of documents for each step. The last step would have no impact and stays empty. */
 const STEPS = 31
 const LAST_STEP = STEPS - 2
 const STEP_BITS = 5
@@ -45,7 +45,7 @@ export function impactOf(posting: Posting): number {
   return IMPACTS[posting & ((1 << STEP_BITS) - 1)] as number
 }
 
-/** Inverse document frequency of BM25: how much a word says of `size` documents; 0 for a word that none of them holds. */
+/** Inverse document frequency as in BM25, of a word that `count` of `size` documents contain; 0 if none does. */
 export function inverseFrequency(count: number, size: number): number {
   return count === 0 ? 0 : Math.log(1 + (size - count + 0.5) / (count + 0.5))
 }
@@ -54,12 +54,12 @@ export function inverseFrequency(count: number, size: number): number {
 export function createPostings(saturation: number): PostingsBuilder {
   const numbers = new Map<string, number>()
   let size = 0
-  /** The terms of the document that is added, and their steps; a query is one term. */
+  /** The terms of the document that is being added, and their steps; a query is one term. */
   let adding: { terms: string[]; steps: number[] } | undefined
   const index = new Index<false, false, false>({
     tokenize: 'strict',
     resolution: STEPS,
-    // Answers with the lists of each step instead of one list merged from them.
+    // Results are one list for each step instead of one merged list.
     resolve: false,
     cache: false,
     encode: text => adding?.terms ?? [text],
@@ -92,7 +92,7 @@ export function createPostings(saturation: number): PostingsBuilder {
   }
 }
 
-/** All lists side by side, as long as `starts` says: arrays of each term and step take three times the memory. */
+/** All lists in one array; `starts` has the offset of each. An array for each term and step would take three times the memory. */
 function packed(numbers: ReadonlyMap<string, number>, starts: Uint32Array, postings: Uint32Array): Postings {
   const startOf = (number: number) => starts[number] as number
   return {

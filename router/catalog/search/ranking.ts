@@ -31,7 +31,7 @@ type Rating = { features: Features; confidence: Confidence }
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
 
-/** A view on `scratch`: the next query overwrites what `match` holds. */
+/** A view on `scratch`: the next query overwrites `match`. */
 export function createRanking(
   corpus: Corpus,
   lexicon: Lexicon,

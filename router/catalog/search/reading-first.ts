@@ -7,7 +7,7 @@ const CHANGES_INSTEAD = 0.85
 
 /**
  * The factor on a tool's score. Agents write the product before the verb, which `intentFactor` takes for no verb, and
- * `merge_merge_request` holds more of the words of "gitlab get merge request" than `get_merge_request` does. A wrong first hit that
+ * `merge_merge_request` contains more of the words of "gitlab get merge request" than `get_merge_request` does. A wrong first hit that
  * changes something costs more than one that reads.
  */
 export function readingFirst(

@@ -33,7 +33,7 @@ export type Scorer = (
   meaning: SearchOptions['meaning'],
 ) => Match
 
-/** What the scores of one query are added up in, one query after the other: made once for an index and all its parts. */
+/** Memory for the scores of one query, reused by the next: allocated once for an index and all its parts. */
 export type Scratch = {
   found: Accumulator
   serverScores: Float64Array
@@ -70,7 +70,7 @@ export function createScorer(
   }
 }
 
-/** Distinguishes sibling tools: whether a tool does the action the query asks for, to one or to many as asked. */
+/** Distinguishes similar tools of a server: a factor by whether a tool's action, and the number of objects (one or many), are those of the query. */
 export function siblingFactor(query: Query, document: number, corpus: Corpus, lexicon: Lexicon): number {
   const own = corpus.actions[document] as number
   const { intent } = query

@@ -1,4 +1,4 @@
-/** What a search index takes and gives: words always, meaning too where the query's vector is given. */
+/** The interface of a search index. It searches by words, and also by meaning if it is given vectors. */
 import type { Vector } from '../../../core/catalog/vectors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { ExplainedFeature } from './confidence.ts'
@@ -31,20 +31,20 @@ export interface SearchIndex {
   search(query: string, options: SearchOptions): SearchAnswer
   /** The text to encode for a query: its translation if it is in another language, otherwise the query with misspelt and abbreviated words corrected. */
   queryText(query: string): string
-  /** Why `search` gives what it gives; slower than it. */
+  /** Explains the results of `search`; slower than it. */
   explain(query: string, options: SearchOptions): Explanation
 }
 
 export type SearchOptions = {
   limit: number
   visible?: (document: number) => boolean
-  /** By meaning too: the vector of what `queryText` makes of the query, and those of the documents. */
+  /** To search by meaning too: the vector of the result of `queryText`, and those of the documents. */
   meaning?: { query: Vector; documents: VectorTable }
 }
 
-/** The vectors of the documents of an index, as far as they are known. Immutable. */
+/** The vectors of the documents of an index; some may be missing. Immutable. */
 export interface VectorTable {
-  /** Documents whose vector is still to come. */
+  /** The number of documents without a vector yet. */
   readonly pending: number
   /** Whether the vectors are the embedded encoder's, whose similarities the confidence was learned from. */
   readonly isFamiliar: boolean
