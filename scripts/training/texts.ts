@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { toolSearchText } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
-import { createGlossaries } from '../../router/catalog/search/gloss.ts'
+import { prepareTranslators } from '../../router/catalog/search/translate-query.ts'
 import { DATA, inventedServers, linesOf, type Queries } from './invented.ts'
 
 type PublicQueries = Queries & { set: string; server: string; tool: string }
@@ -21,14 +21,14 @@ type PublicTool = {
 type Tool = { server: string; title?: string; about?: string; tool: string; description?: string }
 
 const EMPTY = {} as ServerCatalog
-const glossOf = createGlossaries()(() => false)
+const translate = prepareTranslators()(() => false)
 
 function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void {
   const tools = { allow: ['*'], deny: [], overrides: {} }
   const { server: name, title, about: description } = tool
   const item = { name: tool.tool, description: tool.description, inputSchema: {} }
   const { full, name: named } = toolSearchText({ name, title, description, keywords: [], tools }, EMPTY, item)
-  const asEncoded = queries.map(query => glossOf(query)?.text ?? query)
+  const asEncoded = queries.map(query => translate(query)?.text ?? query)
   const line = { kind, server: name, tool: tool.tool, full, name: named, queries: asEncoded }
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }

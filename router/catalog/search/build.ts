@@ -3,7 +3,6 @@ import { buildCorpus, type Corpus } from './corpus.ts'
 import { createQueryCorrector } from './correct-query.ts'
 import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
-import { createGlossaries, type Glossaries, type Glossary } from './gloss.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createParts } from './part-index.ts'
 import { productTermsOf } from './product-names.ts'
@@ -11,6 +10,7 @@ import { MAX_QUERY_CHARACTERS } from './query-limits.ts'
 import { createRanking } from './ranking.ts'
 import { createScratch, type Scratch } from './scorer.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
+import { type MakeTranslator, prepareTranslators, type Translator } from './translate-query.ts'
 
 /** A search index that the next one can be built from. */
 export type LexicalIndex = SearchIndex & {
@@ -19,7 +19,7 @@ export type LexicalIndex = SearchIndex & {
   /** All documents and their terms, also if this is the index of a part. */
   readonly reusable: {
     lexicon: Lexicon
-    glossaries: Glossaries
+    makeTranslator: MakeTranslator
     documents: readonly SearchDocument[]
     terms: readonly ToolTerms[]
   }
@@ -28,8 +28,8 @@ export type LexicalIndex = SearchIndex & {
 export type IndexSources = {
   corpus: Corpus
   lexicon: Lexicon
-  glossaries: Glossaries
-  glossary: Glossary
+  makeTranslator: MakeTranslator
+  translate: Translator
   scratch: Scratch
 }
 
@@ -42,24 +42,24 @@ export function* buildIndex(
   previous?: LexicalIndex,
 ): Generator<void, LexicalIndex> {
   const lexicon = previous?.reusable.lexicon ?? (yield* buildLexicon())
-  const glossaries = previous?.reusable.glossaries ?? createGlossaries()
+  const makeTranslator = previous?.reusable.makeTranslator ?? prepareTranslators()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
   const servers = new Map(documents.map(document => [`${document.server} ${document.serverTitle}`, document]))
   const products = new Set([...servers.values()].flatMap(productTermsOf))
-  const glossary = glossaries(term => products.has(term))
-  const sources = { corpus, lexicon, glossaries, glossary, scratch: createScratch(corpus) }
+  const translate = makeTranslator(term => products.has(term))
+  const sources = { corpus, lexicon, makeTranslator, translate, scratch: createScratch(corpus) }
   return { ...indexOf(sources), under: createParts(sources, indexOf) }
 }
 
 function indexOf({
   corpus,
   lexicon,
-  glossaries,
-  glossary,
+  makeTranslator,
+  translate,
   scratch,
 }: IndexSources): Omit<LexicalIndex, 'under'> {
-  const rank = createRanking(corpus, lexicon, glossary, scratch)
+  const rank = createRanking(corpus, lexicon, translate, scratch)
   const correct = createQueryCorrector(corpus, lexicon)
   const { documents, fields: terms } = corpus
   return {
@@ -70,10 +70,10 @@ function indexOf({
     },
     queryText: query => {
       const bounded = query.slice(0, MAX_QUERY_CHARACTERS)
-      return glossary(bounded)?.text ?? correct(bounded)
+      return translate(bounded)?.text ?? correct(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),
-    reusable: { lexicon, glossaries, documents, terms },
+    reusable: { lexicon, makeTranslator, documents, terms },
   }
 }
 

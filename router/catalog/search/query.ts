@@ -1,10 +1,10 @@
 /** A query as the index reads it: its terms, their alternatives, and the action it asks for. Pure. */
-import type { Gloss, Glossary } from './gloss.ts'
 import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
 import { type ProductPlaces, productPlaces } from './product-places.ts'
 import { MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS } from './query-limits.ts'
 import { isStopword, stem, type Word, wordsOf } from './text.ts'
+import type { Translation, Translator } from './translate-query.ts'
 
 export type Query = {
   text: string
@@ -29,14 +29,14 @@ const WHOLE_PAIR = 1
 export function readQuery(
   text: string,
   lexicon: Lexicon,
-  glossary: Glossary,
+  translate: Translator,
   isProduct: (term: string) => boolean,
 ): Query {
   const bounded = text.slice(0, MAX_QUERY_CHARACTERS)
-  const gloss = glossary(bounded)
-  const words = wordsOf(gloss?.read ?? bounded).slice(0, MAX_QUERY_WORDS)
+  const translation = translate(bounded)
+  const words = wordsOf(translation?.read ?? bounded).slice(0, MAX_QUERY_WORDS)
   const terms = new Map<string, QueryTerm>()
-  const silent = new Set(gloss?.functionWords)
+  const silent = new Set(translation?.functionWords)
   for (const { text: word, term } of words) {
     if (isStopword(word) || silent.has(word)) continue
     const known = terms.get(term)
@@ -45,11 +45,11 @@ export function readQuery(
   }
   return {
     text: bounded,
-    english: gloss?.text,
-    foreign: gloss ? translations(gloss, terms) : new Map(),
+    english: translation?.text,
+    foreign: translation ? translationsOf(translation, terms) : new Map(),
     terms,
     pairs: pairsOf(words),
-    intent: intentOf(gloss ? wordsOf(gloss.text) : words, lexicon, isProduct),
+    intent: intentOf(translation ? wordsOf(translation.text) : words, lexicon, isProduct),
     products: productPlaces(bounded, words, stem),
   }
 }
@@ -72,9 +72,9 @@ function pairsOf(words: readonly Word[]): Map<string, number> {
 }
 
 /** English stems by foreign term; a word without a term of its own (Han) adds its English words as terms. */
-function translations(gloss: Gloss, terms: Map<string, QueryTerm>): Map<string, string[]> {
+function translationsOf(translation: Translation, terms: Map<string, QueryTerm>): Map<string, string[]> {
   const foreign = new Map<string, string[]>()
-  for (const { word, english } of gloss.words) {
+  for (const { word, english } of translation.words) {
     const own = wordsOf(word).map(part => part.term)
     const stems = english.map(stem)
     for (const term of own) foreign.set(term, [...new Set([...(foreign.get(term) ?? []), ...stems])])

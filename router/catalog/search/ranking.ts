@@ -3,13 +3,13 @@
 import { type Confidence, confidenceIn } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
 import { type Features, readFeatures } from './features.ts'
-import type { Glossary } from './gloss.ts'
 import type { Lexicon } from './lexicon.ts'
 import { NEARLY } from './names.ts'
 import { type Query, readQuery } from './query.ts'
 import { isRare } from './rare-words.ts'
 import { createScorer, type Match, type Scratch } from './scorer.ts'
 import type { SearchAnswer, SearchDocument, SearchHit, SearchOptions } from './search-index.ts'
+import type { Translator } from './translate-query.ts'
 
 /** A hit with a smaller share of the best score is weak. */
 const MIN_SHARE = 0.4
@@ -35,14 +35,14 @@ export type Ranking = (text: string, options: SearchOptions) => Ranked
 export function createRanking(
   corpus: Corpus,
   lexicon: Lexicon,
-  glossary: Glossary,
+  translate: Translator,
   scratch: Scratch,
 ): Ranking {
   const score = createScorer(corpus, lexicon, scratch)
   const { documents, names, servers } = corpus
   const isProduct = (term: string) => isRare(term) && servers.count(term) > 0
   return (text, { limit, visible = () => true, meaning }) => {
-    const query = readQuery(text, lexicon, glossary, isProduct)
+    const query = readQuery(text, lexicon, translate, isProduct)
     if (!LETTER_OR_DIGIT.test(query.text)) return { query, named: new Map(), hits: [], total: 0 }
     const match = score(query, visible, meaning)
     const { hits, scores, best } = match

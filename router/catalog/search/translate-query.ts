@@ -9,7 +9,7 @@ import { isStopword, stem } from './text.ts'
 import { createWordLists, foldWord, SPACED, type WordList, type WordLists } from './word-lists.ts'
 
 /** A query in another language, translated word by word. */
-export type Gloss = {
+export type Translation = {
   language: Language
   /** The query in English. Unknown words in Latin or Cyrillic letters are left unchanged, others are left out. */
   text: string
@@ -24,10 +24,10 @@ export type Gloss = {
 type KnownWord = { word: string; english: readonly string[] }
 
 /** Returns undefined for a query that looks English. Remembers the last query. */
-export type Glossary = (query: string) => Gloss | undefined
+export type Translator = (query: string) => Translation | undefined
 
 /** `isProduct`: whether a term is the name of a product that is there. */
-export type Glossaries = (isProduct: (term: string) => boolean) => Glossary
+export type MakeTranslator = (isProduct: (term: string) => boolean) => Translator
 
 const TOKEN = /[\p{L}\p{N}_.\-']+/gu
 const LETTER = /\p{L}/u
@@ -60,8 +60,8 @@ type QueryWord = {
   asFunctionWord: number
 }
 
-/** The word lists are shared by all glossaries. */
-export function createGlossaries(): Glossaries {
+/** The word lists are shared by all translators. */
+export function prepareTranslators(): MakeTranslator {
   const lists = createWordLists()
   const ofProducts = Object.entries(products).flat()
   const ofLexicon = new Set(
@@ -82,18 +82,18 @@ export function createGlossaries(): Glossaries {
     const translate = (query: string) => {
       // Folding can make a text longer.
       const text = foldWord(query.slice(0, MAX_QUERY_CHARACTERS)).slice(0, MAX_QUERY_CHARACTERS)
-      return unspacedGloss(text, lists) ?? spacedGloss(tokensOf(text).map(readWord), lists)
+      return translateUnspaced(text, lists) ?? translateSpaced(tokensOf(text).map(readWord), lists)
     }
-    let last: { query: string; gloss: Gloss | undefined } | undefined
+    let last: { query: string; translation: Translation | undefined } | undefined
     return query => {
-      if (last?.query !== query) last = { query, gloss: translate(query) }
-      return last.gloss
+      if (last?.query !== query) last = { query, translation: translate(query) }
+      return last.translation
     }
   }
 }
 
 /** A query counts as Chinese, Japanese or Korean by its share of such words. Runs of their characters are read from entry to entry. */
-function unspacedGloss(text: string, lists: WordLists): Gloss | undefined {
+function translateUnspaced(text: string, lists: WordLists): Translation | undefined {
   const runs = (text.match(UNSPACED) ?? []).join('')
   const others = (text.replace(UNSPACED, ' ').match(TOKEN) ?? []).filter(token => LETTER.test(token))
   const words = runs.length / CHARACTERS_PER_WORD
@@ -112,7 +112,7 @@ function unspacedGloss(text: string, lists: WordLists): Gloss | undefined {
   const english = (read.match(TOKEN) ?? []).flatMap(
     token => known.get(token) ?? (isUnspaced(token) ? [] : [token]),
   )
-  return glossOf(list.language, english, read, known, functionWords)
+  return toTranslation(list.language, english, read, known, functionWords)
 }
 
 /** The known entries of a run, the longest first, and what is between them. */
@@ -137,7 +137,7 @@ function isUnspaced(token: string): boolean {
  * A query counts as foreign if enough of its words are function words or known words of one language, and more than those that are only
  * English. The language that knows most of them is taken, and of two that know as many the one with more function words.
  */
-function spacedGloss(tokens: readonly QueryWord[], lists: WordLists): Gloss | undefined {
+function translateSpaced(tokens: readonly QueryWord[], lists: WordLists): Translation | undefined {
   const words = [...new Map(tokens.map(token => [token.word, token])).values()].filter(({ word }) =>
     LETTER.test(word),
   )
@@ -148,8 +148,8 @@ function spacedGloss(tokens: readonly QueryWord[], lists: WordLists): Gloss | un
   const counts = SPACED.map(language => countIn(lists(language), words))
   const best = counts.reduce((first, other) => (isBetter(other, first) ? other : first))
   if (!isEnough(best.foreign) || best.foreign <= best.english) return undefined
-  const gloss = readIn(best.list, tokens)
-  return gloss.words.length > 0 ? gloss : undefined
+  const translation = translateWords(best.list, tokens)
+  return translation.words.length > 0 ? translation : undefined
 }
 
 function tokensOf(text: string): string[] {
@@ -186,7 +186,7 @@ function isBetter(one: Count, other: Count): boolean {
 }
 
 /** Products are not translated, and none of their words is dropped: `Le Monde`. */
-function readIn(list: WordList, tokens: readonly QueryWord[]): Gloss {
+function translateWords(list: WordList, tokens: readonly QueryWord[]): Translation {
   const known = new Map<string, readonly string[]>()
   const functionWords = new Set<string>()
   const text: string[] = []
@@ -199,16 +199,16 @@ function readIn(list: WordList, tokens: readonly QueryWord[]): Gloss {
       text.push(...(english[0] === word ? [word] : english))
     } else text.push(word)
   }
-  return glossOf(list.language, text, tokens.map(({ word }) => word).join(' '), known, functionWords)
+  return toTranslation(list.language, text, tokens.map(({ word }) => word).join(' '), known, functionWords)
 }
 
-function glossOf(
+function toTranslation(
   language: Language,
   english: readonly string[],
   read: string,
   known: ReadonlyMap<string, readonly string[]>,
   functionWords: ReadonlySet<string>,
-): Gloss {
+): Translation {
   const words = [...known].slice(0, MAX_QUERY_WORDS).map(([word, english]) => ({ word, english }))
   return {
     language,

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readWordLists } from '../../semantic/read-word-lists.ts'
-import { createGlossaries } from './gloss.ts'
+import { prepareTranslators } from './translate-query.ts'
 import { foldWord } from './word-lists.ts'
 
-const glossOf = createGlossaries()(term => term === 'mond')
+const translate = prepareTranslators()(term => term === 'mond')
 
 test('queries in twelve languages are read in English', () => {
   const cases: [language: string, query: string, english: RegExp][] = [
@@ -24,25 +24,25 @@ test('queries in twelve languages are read in English', () => {
     ['ko', '예약을 취소해 줘', /booking.*cancel/],
   ]
   for (const [language, query, english] of cases) {
-    const gloss = glossOf(query)
-    assert.match(gloss?.text ?? '', english, query)
-    assert.equal(gloss?.language, language, query)
+    const translation = translate(query)
+    assert.match(translation?.text ?? '', english, query)
+    assert.equal(translation?.language, language, query)
   }
 })
 
 test('function words of other languages are distinguished from unknown words', () => {
-  const { text, functionWords } = glossOf('zeige mir die Wegbeschreibung nach Quedlinburg') ?? assert.fail()
+  const { text, functionWords } = translate('zeige mir die Wegbeschreibung nach Quedlinburg') ?? assert.fail()
   assert.match(text, /directions quedlinburg$/)
   assert.deepEqual(functionWords, ['mir', 'die', 'nach'])
 })
 
 test('both parts of a German compound are translated', () => {
-  assert.match(glossOf('alle Rechnungsnummern anzeigen')?.text ?? '', /invoice number/)
+  assert.match(translate('alle Rechnungsnummern anzeigen')?.text ?? '', /invoice number/)
 })
 
 test('names and numbers of a query stay as they are', () => {
-  assert.match(glossOf('annule la commande KS-91477 de Delacroix')?.text ?? '', /ks-91477 delacroix/)
-  assert.match(glossOf('昨日のKS-91477の予約')?.text ?? '', /ks-91477/)
+  assert.match(translate('annule la commande KS-91477 de Delacroix')?.text ?? '', /ks-91477 delacroix/)
+  assert.match(translate('昨日のKS-91477の予約')?.text ?? '', /ks-91477/)
 })
 
 test('letters and articles that are written together are told from the words', () => {
@@ -56,7 +56,7 @@ test('letters and articles that are written together are told from the words', (
     '搜索 create_issue': /search.* create_issue/,
   }
   for (const [query, english] of Object.entries(cases))
-    assert.match(glossOf(query)?.text ?? '', english, query)
+    assert.match(translate(query)?.text ?? '', english, query)
 })
 
 test('no word of a list is both a function word and an entry', () => {
@@ -71,14 +71,14 @@ test('no word of a list is both a function word and an entry', () => {
 
 test('the name of a product that is there is not translated, nor left out', () => {
   assert.equal(
-    glossOf('Monde rechercher des articles')?.words.some(({ word }) => word === 'monde'),
+    translate('Monde rechercher des articles')?.words.some(({ word }) => word === 'monde'),
     false,
   )
-  assert.match(glossOf('Monde rechercher des articles')?.text ?? '', /^monde /)
+  assert.match(translate('Monde rechercher des articles')?.text ?? '', /^monde /)
 })
 
 test('an unknown Japanese name is no English, and stays in what is searched by words', () => {
-  const { text, read } = glossOf('昨日の田中太郎の予約') ?? assert.fail()
+  const { text, read } = translate('昨日の田中太郎の予約') ?? assert.fail()
   assert.match(text, /^yesterday (booking|reservation)/)
   assert.match(read, /田中太郎/)
 })
@@ -91,8 +91,8 @@ test('the translation of a query is bounded, however it is made', () => {
     '예약'.repeat(500),
   ]
   for (const query of queries) {
-    const gloss = glossOf(query)
-    assert.ok((gloss?.words.length ?? 0) <= 120 && (gloss?.text.length ?? 0) < 3_000)
+    const translation = translate(query)
+    assert.ok((translation?.words.length ?? 0) <= 120 && (translation?.text.length ?? 0) < 3_000)
   }
 })
 
@@ -117,5 +117,5 @@ test('English queries are left alone, whatever words they share with other langu
     'git log',
     '',
   ]
-  for (const query of queries) assert.equal(glossOf(query), undefined, query)
+  for (const query of queries) assert.equal(translate(query), undefined, query)
 })
