@@ -14,7 +14,7 @@ import { serve } from './serve.ts'
 import { SessionChildren } from './session-children.ts'
 import { SharedChild } from './shared-child.ts'
 
-/** More than there can be sessions with children. */
+/** Larger than the number of sessions that can have a child (`MAX_CHILDREN`). */
 export const MAX_STREAMS = 256
 
 export type BridgeOptions = {
@@ -29,9 +29,9 @@ export type BridgeOptions = {
   idleAfterMs: number
   /** File with the bearer token that callers must send; absent: no authentication. */
   bearerFile?: string
-  /** Revision that requests must name; absent: it serves whoever has the token. */
+  /** Revision that requests must name in the instance header; absent: requests need only the token. */
   instance?: string
-  /** Port of the metrics, 0 for any; absent: none. */
+  /** Port of the metrics, 0 for any free port; absent: metrics are not served. */
   metricsPort?: number
   /** Folder with the certificate; absent: no TLS. */
   tlsFolder?: string
@@ -42,10 +42,10 @@ export type BridgeDeps = { clock: Clock; log: Log; random?: () => number }
 
 export type Bridge = {
   port: number
-  /** Of the metrics; undefined if they are not served. */
+  /** Undefined if metrics are not served. */
   metricsPort: number | undefined
-  /** Resolves when the children repeatedly fail to start: the process should then exit, and the kubelet restarts it. */
-  hopeless: Promise<Failure>
+  /** Resolves when children have repeatedly failed to start: the process should then exit, so that the kubelet restarts it. */
+  gaveUp: Promise<Failure>
   /** Waits up to `drainMs` for calls in flight, then ends connections and children. Idempotent. */
   close(drainMs: number): Promise<void>
 }
@@ -56,7 +56,7 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
   const admits = bearerFile === undefined ? undefined : createBearerCheck(bearerFile, deps.clock)
   const clients = createClients({ clock: deps.clock, maxStreams: MAX_STREAMS })
   const listeners = new Listeners()
-  const { promise: hopeless, resolve } = Promise.withResolvers<Failure>()
+  const { promise: gaveUp, resolve } = Promise.withResolvers<Failure>()
   const metrics = createBridgeMetrics()
   const childrenDeps: ChildrenDeps = {
     ...deps,
@@ -64,7 +64,7 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
     onFailure: metrics.failed,
     listeners,
     clients: { ...clients, listens: client => clients.streams.newest(client) !== undefined },
-    onHopeless: resolve,
+    onGiveUp: resolve,
   }
   const children =
     sessions === 'shared'
@@ -78,17 +78,17 @@ export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Pro
     throw error
   })
   const { host, metricsPort } = options
-  const watched =
+  const metricsServer =
     metricsPort === undefined ? undefined : await serveMetrics(metrics.text, host, metricsPort, deps.log)
   deps.log.info({ port: server.port, sessions }, 'bridge listens')
   return {
     port: server.port,
-    metricsPort: watched?.port,
-    hopeless,
+    metricsPort: metricsServer?.port,
+    gaveUp,
     async close(drainMs) {
       await server.close(drainMs)
       await children.close()
-      watched?.close()
+      metricsServer?.close()
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The certificate of a bridge that serves TLS: read from files, and again when they change. */
+/** The TLS certificate of a bridge: reads it from files, and replaces it when they change. */
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:https'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import type { Clock, Timer } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 
-/** PEM. */
+/** Both in PEM. */
 export type Certificate = { cert: string; key: string }
 
 /**
- * How often the files are read. A new certificate is used when it is read the second time: in the meantime callers learn of its
- * authority, which reaches them through the API server, faster than the kubelet brings files into pods.
+ * How often the files are read. A new certificate is used only when it is read for the second time: this delay gives callers the time to
+ * trust its CA, which they read from the API server.
  */
 export const REREAD_CERTIFICATE_MS = 10_000
 
@@ -28,7 +28,7 @@ export function readCertificate(folder: string): Certificate {
   }
 }
 
-/** Replaces the certificate of new connections until the server closes; `current` is the one that it has. */
+/** Checks the files until the server closes, and replaces the certificate for new connections. `current`: the server's certificate now. */
 export function followCertificate(
   server: Server,
   folder: string,
@@ -38,8 +38,8 @@ export function followCertificate(
   let timer: Timer | undefined
   let used = current
   let seen = current
-  const look = (): void => {
-    timer = clock.after(REREAD_CERTIFICATE_MS, look)
+  const check = (): void => {
+    timer = clock.after(REREAD_CERTIFICATE_MS, check)
     try {
       const found = readCertificate(folder)
       if (isSame(found, seen) && !isSame(found, used)) {
@@ -49,10 +49,13 @@ export function followCertificate(
       }
       seen = found
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the certificate could not be read again; the former one is used')
+      log.warn(
+        { error: messageOf(error) },
+        'the certificate could not be read again; the previous one stays in use',
+      )
     }
   }
-  timer = clock.after(REREAD_CERTIFICATE_MS, look)
+  timer = clock.after(REREAD_CERTIFICATE_MS, check)
   server.on('close', () => timer?.cancel())
 }
 

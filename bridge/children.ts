@@ -19,7 +19,7 @@ export interface Children {
   readonly info: UpstreamInfo | undefined
   /** Whether a child is ready. */
   readonly ready: boolean
-  /** How many there are, for metrics. */
+  /** Current numbers of sessions and processes, for metrics. */
   readonly running: Running
   /** Throws the Faults of Upstream.request. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse>
@@ -44,28 +44,28 @@ export type ChildrenDeps = {
     /** Whether the client has an open stream. */
     listens(client: string): boolean
   }
-  /** A child ended by itself, or did not start. */
+  /** Called when a child exited by itself or did not start. */
   onFailure?(reason: string): void
-  /** No child starts: the process should exit, and the kubelet restarts it. */
-  onHopeless(failure: Failure): void
+  /** Called when children have repeatedly failed to start: the process should exit, so that the kubelet restarts it. */
+  onGiveUp(failure: Failure): void
 }
 
-/** Failures in a row before giving up: failed starts, and children that exited within a minute. */
+/** Consecutive failures before giving up: failed starts, and children that exited within a minute. */
 export const MAX_FAILURES = 3
 
 type Hooks = {
-  onState(life: SupervisedChild): void
-  onListChanged(notification: Notification, life: SupervisedChild): void
-  onNotification?(notification: Notification, life: SupervisedChild): void
+  onState(child: SupervisedChild): void
+  onListChanged(notification: Notification, child: SupervisedChild): void
+  onNotification?(notification: Notification, child: SupervisedChild): void
   onRequest?(
     request: ServerRequest,
     signal: AbortSignal,
-    life: SupervisedChild,
+    child: SupervisedChild,
   ): Promise<McpResponse> | undefined
-  onHopeless(failure: Failure, life: SupervisedChild): void
+  onGiveUp(failure: Failure, child: SupervisedChild): void
 }
 
-/** Starts a child at once; it is never stopped when idle, and restarted if it exits. */
+/** Starts a child at once. It is not stopped when idle, and it is restarted if it exits. */
 export function begin(
   spec: SessionSpec,
   memory: EraMemory,
@@ -73,7 +73,7 @@ export function begin(
   hooks: Hooks,
 ): SupervisedChild {
   const { clock, log, random = Math.random } = deps
-  const life: SupervisedChild = new SupervisedChild(
+  const child: SupervisedChild = new SupervisedChild(
     { ...spec, idleAfterMs: undefined, revive: true },
     {
       clock,
@@ -81,19 +81,19 @@ export function begin(
       memory,
       random,
       backoff: createRestartBackoff(random),
-      onState: () => hooks.onState(life),
-      onListChanged: list => hooks.onListChanged({ method: `notifications/${list}/list_changed` }, life),
-      onNotification: notification => hooks.onNotification?.(notification, life),
-      onRequest: (request, signal) => hooks.onRequest?.(request, signal, life),
+      onState: () => hooks.onState(child),
+      onListChanged: list => hooks.onListChanged({ method: `notifications/${list}/list_changed` }, child),
+      onNotification: notification => hooks.onNotification?.(notification, child),
+      onRequest: (request, signal) => hooks.onRequest?.(request, signal, child),
       onFailure(failure, failures) {
         log.warn({ reason: failure.reason, failures }, failure.message)
         deps.onFailure?.(failure.reason)
-        if (failures >= MAX_FAILURES) hooks.onHopeless(failure, life)
+        if (failures >= MAX_FAILURES) hooks.onGiveUp(failure, child)
       },
     },
   )
-  life.connect(new AbortController().signal).catch(() => {})
-  return life
+  child.connect(new AbortController().signal).catch(() => {})
+  return child
 }
 
 /** The fault for a call that would need more than `sessions` children. */

@@ -6,7 +6,7 @@ import { readConfig } from './config.ts'
 const HOST = { env: { PATH: '/bin', API_TOKEN: 'hidden' }, argv: ['node', '/portolan/bridge.cjs'] }
 const read = (line: string) => readConfig(line.split(' '), HOST as unknown as NodeJS.Process)
 
-test("the server's command is everything after --, whatever it looks like", () => {
+test("everything after -- is the server's command, even if it looks like an option", () => {
   const config = read('--port 1234 --sessions perClient --idle-after 1m --name git -- uvx mcp --port 9 -- x')
   assert.deepEqual(config, {
     kind: 'serve',

@@ -14,16 +14,16 @@ export type ServeConfig = {
   host: string
   sessions: 'shared' | 'perClient'
   bearerFile?: string
-  /** Of the one user whom it serves. */
+  /** Revision of this instance, which serves only one user. */
   instance?: string
   tlsFolder?: string
   metricsPort?: number
   startTimeoutMs: number
-  /** How long calls in flight may take to end after a signal. */
+  /** How long to wait for calls in flight after a termination signal. */
   drainMs: number
   idleAfterMs: number
   name: string
-  /** JSON `{command, args}` of an installation; `command` then holds further arguments. */
+  /** File with `{command, args}`, written by `install`; `command` then contains additional arguments. */
   startFile?: string
   command: string[]
   env: Env
@@ -39,10 +39,10 @@ export type BridgeConfig =
       kind: 'install'
       source: PackageSource
       registry?: string
-      /** Records of earlier installations; with it, the installation reports its own. */
+      /** Records of earlier installations. If set, the package is compared with them, and a new record is reported. */
       integrityFile?: string
       into: string
-      /** The folder outlives the pod: what is complete there is used again. */
+      /** The folder outlives the pod: a complete installation in it is used again. */
       keep: boolean
       env: Env
       secrets: string[]

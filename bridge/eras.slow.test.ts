@@ -1,4 +1,4 @@
-/** A bridge between clients and children of both eras: every question in every cell, with the clients of the SDKs. */
+/** A bridge between clients and children of both eras: every kind of question for every combination, with the clients of the SDKs. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -38,7 +38,7 @@ for (const [client, child, sessions] of [
     assert.deepEqual(all, ANSWERS)
   })
 
-test('a question of a shared legacy child is refused, with the reason', async t => {
+test('a question of a shared legacy child is refused with the reason', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, url)
@@ -49,7 +49,7 @@ test('a question of a shared legacy child is refused, with the reason', async t 
   }
 })
 
-test('a client is never asked a question that it did not declare', async t => {
+test('a client never gets a question of a kind that it did not declare', async t => {
   const own = await start(t, 'legacy', 'perClient')
   for (const connect of [legacyClient, modernClient]) {
     const { call, asked } = await connect(t, own.url, { roots: {} })
@@ -66,7 +66,7 @@ test('a client is never asked a question that it did not declare', async t => {
   await assert.rejects(callLegacy('ask', { kinds: 'form' }), { code: -32021 })
 })
 
-test('a child that dies while its question waits ends the call of a legacy client at once', async t => {
+test('if a child dies while its question waits for an answer, the call of a legacy client fails at once', async t => {
   const { url } = await start(t, 'legacy', 'perClient')
   const { client, call } = await legacyClient(t, url)
   const pid = Number(await call('pid'))
@@ -77,14 +77,14 @@ test('a child that dies while its question waits ends the call of a legacy clien
   await assert.rejects(call('ask', { kinds: 'form' }), /ended by SIGKILL/)
 })
 
-/** Calls `ask` as a bare client of the newer era. */
+/** Calls `ask` as a modern client, without an SDK. */
 async function askModern(url: string, params: JsonObject = {}) {
   const meta = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
   const call = modern('tools/call', { name: 'ask', arguments: { kinds: 'form' }, ...params }, meta)
   return post(url, call, modernHeaders('tools/call', 'ask'))
 }
 
-test('a modern client that returns to answer a question of a child that died gets an error that says so', async t => {
+test('a modern client that answers a question of a child that has died gets an error that says so', async t => {
   const mark = `mark-${Math.random()}`
   const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
   const { url } = await startTestBridge(t, { sessions: 'perClient', command })
@@ -99,7 +99,7 @@ test('a modern client that returns to answer a question of a child that died get
   assert.match(String(errorOf(back).message), /ended by SIGKILL.*check before you repeat it/)
 })
 
-test('during the drain, clients that wait for an answer to a question are answered at once, and the child ends', async t => {
+test('the drain does not wait for calls whose question has no answer, and ends their child', async t => {
   const mark = `mark-${Math.random()}`
   const command = { ...askingCommand('legacy', mark), startTimeoutMs: 20_000 }
   const bridge = await startTestBridge(t, { sessions: 'perClient', command })
@@ -117,7 +117,7 @@ for (const [client, child, sessions] of [
   ['modern', 'legacy', 'shared'],
   ['modern', 'modern', 'shared'],
 ] as const)
-  test(`a ${client} client is notified that a resource and a list of a ${child} child, ${sessions}, changed`, async t => {
+  test(`a ${client} client is notified when a resource or a list of a ${child} child, ${sessions}, changes`, async t => {
     const { url } = await start(t, child, sessions)
     const { call, heard, client: sdk } = await CLIENTS[client](t, url)
     if ('listen' in sdk) await sdk.listen({ toolsListChanged: true, resourceSubscriptions: [NOTE_URI] })
@@ -131,7 +131,7 @@ for (const [client, child, sessions] of [
   })
 
 for (const child of ['legacy', 'modern'] as const)
-  test(`a client of a ${child} child gets log messages of the level that it wants`, async t => {
+  test(`a client of a ${child} child gets log messages of the level that it requested`, async t => {
     const { url } = await start(t, child, 'perClient')
     const { call, heard, client } = await legacyClient(t, url, {})
     await client.setLoggingLevel('error')
@@ -149,7 +149,7 @@ for (const child of ['legacy', 'modern'] as const)
     assert.deepEqual(logged, ['large'])
   })
 
-test('when a client announces changed roots, its own child requests them', async t => {
+test('when a client announces that its roots changed, its own child requests them', async t => {
   const { url } = await start(t, 'legacy', 'perClient')
   const { call, client, asked, heard } = await legacyClient(t, url)
   await call('pid')
@@ -158,7 +158,7 @@ test('when a client announces changed roots, its own child requests them', async
   assert.deepEqual(asked, ['roots/list'])
 })
 
-test('modern calls without a session use a running modern child, which ends when there are no more calls', async t => {
+test('modern calls without a session use a modern child that was started in advance and ends when calls stop', async t => {
   const mark = `mark-${Math.random()}`
   const clock = createLeapClock()
   const command = { ...askingCommand('dual', mark), startTimeoutMs: 20_000 }
@@ -185,7 +185,7 @@ test('modern calls without a session use a running modern child, which ends when
   assert.deepEqual(children(), [warm])
 })
 
-test('requests that a shared child cannot serve are refused with a sentence', async t => {
+test('requests that a shared child cannot serve are refused with an error message', async t => {
   const { url } = await start(t, 'legacy', 'shared')
   for (const [method, words] of [
     ['logging/setLevel', /no log messages are sent to clients/],

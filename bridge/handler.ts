@@ -8,20 +8,20 @@ import type { McpHandler, McpRequest, RouteDescription } from '../core/mcp/serve
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Children } from './children.ts'
 
-/** Callers have their own limits; this one protects the bridge's memory from a child. */
+/** Protects the bridge's memory from a child; callers have limits of their own. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
-const AGAIN = 'it can be tried again'
-const CHECK = 'it may have taken effect: check before you repeat it'
+const RETRY_HINT = 'it can be tried again'
+const CHECK_HINT = 'it may have taken effect: check before you repeat it'
 
-/** `server`: the name to declare if the child gives none. */
+/** `server`: the server name that clients get if the child declares none. */
 export function createHandler(server: string, children: Children, listeners: Listeners): McpHandler {
   return {
     describe: () => describe(server, children),
     tell: (client, notification) => children.tell(client, notification),
     listen: listening => listeners.listen(listening),
-    handle: request => answered(ask(children, request), request.method !== 'tools/call'),
-    subscribe: (_route, subscription, signal) => answered(children.subscribe(subscription, signal), true),
+    handle: request => withFaults(ask(children, request), request.method !== 'tools/call'),
+    subscribe: (_route, subscription, signal) => withFaults(children.subscribe(subscription, signal), true),
   }
 }
 
@@ -41,15 +41,15 @@ function ask(children: Children, { method, params, text, caller }: McpRequest): 
   )
 }
 
-/** Turns a fault into a JSON-RPC error that says what happened and whether a retry makes sense; `repeatable`: the request changes nothing. */
-async function answered(asking: Promise<McpResponse>, repeatable: boolean): Promise<McpResponse> {
+/** Turns a fault into a JSON-RPC error that says whether a retry is safe. `repeatable`: the request has no side effects. */
+async function withFaults(response: Promise<McpResponse>, repeatable: boolean): Promise<McpResponse> {
   try {
-    return await asking
+    return await response
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const { code, message } = error
     const isUnanswered = code === 'upstream_died'
-    const hint = isUnanswered ? `. This request got no answer; ${repeatable ? AGAIN : CHECK}` : ''
+    const hint = isUnanswered ? `. This request got no answer; ${repeatable ? RETRY_HINT : CHECK_HINT}` : ''
     const retryable = error.retryable && (repeatable || !isUnanswered)
     return {
       error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data: { reason: code, retryable } },

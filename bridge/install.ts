@@ -9,7 +9,7 @@ import { installPackage, type PackageSource, type Release } from '../core/packag
 import type { PackageRecord } from '../core/packages/integrity.ts'
 import { npmCommand } from '../core/packages/npm.ts'
 import { type Comparison, createComparison } from './integrity.ts'
-import { folderOf, type KeptPackage, readKept, removeLeft, writeKept } from './kept-package.ts'
+import { folderOf, type KeptPackage, readKept, removeIncomplete, writeKept } from './kept-package.ts'
 
 export type Start = { command: string; args: string[] }
 
@@ -17,7 +17,7 @@ export type InstallIntoOptions = {
   source: PackageSource
   /** The registry or index; absent: the installer's own. */
   registry?: string
-  /** What earlier installations recorded; absent: nothing is compared, nor reported. */
+  /** File with the records of earlier installations; absent: the package is neither compared nor reported. */
   integrityFile?: string
   /** The folder in which the package and `start.json` are created. */
   into: string
@@ -30,10 +30,15 @@ export type InstallIntoOptions = {
 const START_FILE = 'start.json'
 const MAX_NAME = 200
 
-/** The version, its record if the content was compared and its integrity is known, and whether an earlier pod installed it. */
-export type InstalledInto = { version: string; record?: PackageRecord; isKept: boolean }
+export type InstalledInto = {
+  version: string
+  /** Undefined if the content was not compared, or its integrity is not known. */
+  record?: PackageRecord
+  /** Whether an earlier pod installed it. */
+  isKept: boolean
+}
 
-/** Throws the Faults of installPackage, and Fault `io` (details.reason IntegrityChanged) if the version had other content before. */
+/** Throws the Faults of installPackage, and Fault `io` (details.reason IntegrityChanged) if the version had different content before. */
 export async function install(options: InstallIntoOptions): Promise<InstalledInto> {
   const folder = resolve(options.into)
   const startFile = join(folder, START_FILE)
@@ -44,17 +49,17 @@ export async function install(options: InstallIntoOptions): Promise<InstalledInt
     return { version: release.version, record: comparison?.record(), isKept: false }
   }
   const before = await readKept(startFile)
-  if (before) return asKept(before, comparison)
-  // A container's HOSTNAME is the name of its pod, unless a manifest sets another.
+  if (before) return useKept(before, comparison)
+  // HOSTNAME is the name of the pod, unless a manifest sets another value.
   const pod = (options.env.HOSTNAME || hostname()).replace(/[^\w.-]/g, '-').slice(0, MAX_NAME)
-  await removeLeft(folder, pod, Date.now())
+  await removeIncomplete(folder, pod, Date.now())
   const own = join(folder, folderOf(pod))
   const { start, release } = await installInto(own, options, comparison)
   const other = await readKept(startFile)
   if (other) {
-    // Another pod that started at the same time was faster.
+    // Another pod that started at the same time has finished first.
     await rm(own, { recursive: true, force: true })
-    return asKept(other, comparisonOf(options))
+    return useKept(other, comparisonOf(options))
   }
   await writeKept(startFile, pod, start, release)
   return { version: release.version, record: comparison?.record(), isKept: false }
@@ -64,8 +69,8 @@ function comparisonOf({ source, integrityFile }: InstallIntoOptions): Comparison
   return integrityFile === undefined ? undefined : createComparison(source, integrityFile)
 }
 
-/** Nothing is downloaded, but what may not be installed may not be used either. */
-async function asKept({ release }: KeptPackage, comparison: Comparison | undefined): Promise<InstalledInto> {
+/** Uses an installation of an earlier pod. It is verified like a new one. */
+async function useKept({ release }: KeptPackage, comparison: Comparison | undefined): Promise<InstalledInto> {
   await comparison?.verify(release)
   return { version: release.version, record: comparison?.record(), isKept: true }
 }
@@ -113,7 +118,7 @@ export async function readStart(file: string): Promise<Start> {
   throw new Fault('io', `The file ${file} has no start command`)
 }
 
-/** Temporary caches, because the downloads are not needed after the installation. */
+/** Temporary caches: the downloads are not needed after the installation. */
 function caches(folder: string): Record<string, string> {
   return {
     npm_config_cache: join(folder, 'npm'),
@@ -122,7 +127,7 @@ function caches(folder: string): Record<string, string> {
   }
 }
 
-/** The path of a program, because children do not inherit our PATH. */
+/** Finds the absolute path of a program, because children do not inherit the PATH of this process. */
 async function pathOf(name: string, path: string): Promise<string> {
   for (const folder of path.split(delimiter)) {
     const file = join(folder, name)

@@ -1,4 +1,4 @@
-/** What the bridge compares a package with; the installations themselves are tested in integrity.slow.test.ts. */
+/** How the bridge compares a package with its records. The installations are tested in integrity.slow.test.ts. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ function comparison(t: TestContext, known?: unknown, source = NPM) {
   return createComparison(source, file)
 }
 
-test('equal content, another version, and a record without integrity are accepted', async t => {
+test('the same content, another version, and a release without integrity are accepted', async t => {
   for (const [version, integrity] of [
     ['1.0.0', 'sha512-one'],
     ['1.0.1', 'sha512-two'],
@@ -33,7 +33,7 @@ test('equal content, another version, and a record without integrity are accepte
   assert.equal(record(), undefined)
 })
 
-test('other content is refused unless its digest was approved', async t => {
+test('changed content is refused unless its digest was approved', async t => {
   const release = { version: '1.0.0', integrity: 'sha512-two' }
   for (const approved of [undefined, 'sha512-three', '8c1f00']) {
     const { verify, record } = comparison(t, { records: [KNOWN], approved })
@@ -45,7 +45,7 @@ test('other content is refused unless its digest was approved', async t => {
   assert.equal(record()?.integrity, 'sha512-two')
 })
 
-test('wheels are compared with those of the same platform and Python', async t => {
+test('wheels are compared only with those for the same platform and Python', async t => {
   const release = { version: '1.0.0', variant: 'python3.12', integrity: 'files-sha256-one' }
   const first = comparison(t, undefined, PYPI)
   await first.verify(release)
@@ -58,7 +58,7 @@ test('wheels are compared with those of the same platform and Python', async t =
   await assert.rejects(comparison(t, known, PYPI).verify({ ...release, integrity: 'files-sha256-two' }))
 })
 
-test('records that cannot be read refuse every package', async t => {
+test('every package is refused if the records cannot be read', async t => {
   for (const known of ['damaged', {}, { records: [{ kind: 'npm' }] }]) {
     const refused = comparison(t, known).verify({ version: '1.0.0', integrity: 'sha512-one' })
     await assert.rejects(refused, /^Fault: The records of installed packages in .* cannot be read: /)

@@ -1,4 +1,4 @@
-/** Compares a package in a pod with what earlier pods of its server installed, as the operator keeps it. */
+/** Compares a package in a pod with the records of earlier pods of the same server, which the operator stores. */
 import { readFile } from 'node:fs/promises'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { PackageSource, Release } from '../core/packages/install.ts'
@@ -13,13 +13,13 @@ import {
 import { APPROVE_ANNOTATION } from '../crds/annotations.ts'
 
 export type Comparison = {
-  /** Throws Fault `io` (details.reason IntegrityChanged) if the version had other content before, and nobody approved this one. */
+  /** Throws Fault `io` (reason IntegrityChanged) if the version had different content before and this content is not approved. */
   verify(release: Release): Promise<void>
-  /** What `verify` accepted. */
+  /** The record that `verify` accepted. */
   record(): PackageRecord | undefined
 }
 
-/** Without the file nothing was installed before. Without an integrity nothing is compared. */
+/** If the file is missing, there are no records yet. A package whose integrity is not known is not compared. */
 export function createComparison(source: PackageSource, file: string): Comparison {
   let accepted: PackageRecord | undefined
   return {
@@ -40,7 +40,7 @@ export function createComparison(source: PackageSource, file: string): Compariso
   }
 }
 
-/** A damaged file is an error: it may have held the record that refuses this package. */
+/** A damaged file is an error, because it may contain a record that differs from this package. */
 async function readKnown(file: string): Promise<KnownPackages> {
   try {
     return parseKnown(await readFile(file, 'utf8'))

@@ -1,4 +1,4 @@
-/** What a volume keeps of an installation: real installations by npm, and by uv or pip, from a registry of the test's. */
+/** Installations that are kept on a volume: real installations with npm, and uv or pip, from a test registry. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { reportOf, startInstaller } from '../test/support/installer.ts'
 import { readStart } from './install.ts'
 
 for (const kind of ['npm', 'pypi'] as const) {
-  test(`${kind}: what a volume keeps is used by the next pod without a registry, and reported again`, async t => {
+  test(`${kind}: the next pod uses the installation on the volume without a registry, and reports it again`, async t => {
     const { registry, folder, install } = await startInstaller(t, kind)
     const first = await install('--keep')
     assert.match(first.stderr, /^installed greeter 1\.0\.0$/m)
@@ -29,7 +29,7 @@ test('pods that start at the same time leave one complete installation', async t
   assert.ok(args.every(existsSync))
 })
 
-test('an incomplete installation is made again, and what killed installers left is removed', async t => {
+test('an incomplete installation is repeated, and folders of killed installers are removed', async t => {
   const { folder, install } = await startInstaller(t, 'npm')
   await install('--keep')
   const startFile = join(folder, 'start.json')
@@ -47,7 +47,7 @@ test('an incomplete installation is made again, and what killed installers left 
   assert.equal(JSON.parse(readFileSync(startFile, 'utf8')).release.version, '1.0.0')
 })
 
-test('what a volume keeps is refused if it is not what was recorded first', async t => {
+test('an installation on the volume is refused if its content differs from the first record', async t => {
   const { install, keep } = await startInstaller(t, 'npm')
   const record = reportOf(await install('--keep'))
   keep({ records: [{ ...record, integrity: 'sha512-other' }] })

@@ -1,4 +1,4 @@
-/** What counts as a complete installation, and what does not. */
+/** When an installation on a volume counts as complete. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ function volume(t: TestContext) {
   return { folder, startFile, program }
 }
 
-test('what was written is read again, by any pod', async t => {
+test('an installation that one pod wrote can be read by any pod', async t => {
   const { startFile, program } = volume(t)
   const start = { command: process.execPath, args: [program] }
   await writeKept(startFile, 'web-1', start, RELEASE)
@@ -27,26 +27,26 @@ test('what was written is read again, by any pod', async t => {
   assert.deepEqual(await readKept(startFile), { ...start, platform, release: RELEASE })
 })
 
-test('nothing, a part, another machine’s and what cannot be started are no installation', async t => {
+test('a missing, damaged or foreign start file, or one whose files are missing, does not count as an installation', async t => {
   const { folder, startFile, program } = volume(t)
   const platform = `${process.platform}-${process.arch}`
-  const whole = { command: process.execPath, args: [program], platform, release: RELEASE }
+  const complete = { command: process.execPath, args: [program], platform, release: RELEASE }
   assert.equal(await readKept(startFile), undefined)
   const cases = [
     '',
     '{}',
-    JSON.stringify(whole).slice(0, -9),
-    JSON.stringify({ ...whole, release: {} }),
-    JSON.stringify({ ...whole, args: [1] }),
-    JSON.stringify({ ...whole, platform: 'plan9-mips' }),
-    JSON.stringify({ ...whole, command: join(folder, 'gone') }),
-    JSON.stringify({ ...whole, args: [join(folder, 'gone')] }),
+    JSON.stringify(complete).slice(0, -9),
+    JSON.stringify({ ...complete, release: {} }),
+    JSON.stringify({ ...complete, args: [1] }),
+    JSON.stringify({ ...complete, platform: 'plan9-mips' }),
+    JSON.stringify({ ...complete, command: join(folder, 'missing') }),
+    JSON.stringify({ ...complete, args: [join(folder, 'missing')] }),
   ]
   for (const text of cases) {
     writeFileSync(startFile, text)
     assert.equal(await readKept(startFile), undefined, text)
   }
-  writeFileSync(startFile, JSON.stringify(whole))
+  writeFileSync(startFile, JSON.stringify(complete))
   assert.ok(await readKept(startFile))
 })
 

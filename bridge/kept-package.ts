@@ -6,19 +6,19 @@ import { isObject } from '../core/json.ts'
 import type { Release } from '../core/packages/install.ts'
 import type { Start } from './install.ts'
 
-/** What `start.json` says besides the command: enough to compare it with the records again. */
+/** The content of `start.json`: the start command, and what is needed to compare the package with the records again. */
 export type KeptPackage = Start & { platform: string; release: Release }
 
 const PREFIX = 'package-'
-/** Longer than an installation may take: what is older and in no `start.json` was left by an installer that was killed. */
-const LEFT_AFTER_MS = 60 * 60_000
+/** Longer than an installation can take: an older folder that is not in `start.json` was left behind by an installer that was killed. */
+const INCOMPLETE_AFTER_MS = 60 * 60_000
 
-/** Each pod installs into a folder of its own, so that no two write into one; the same again after its container restarted. */
+/** Each pod has its own folder, so that two pods never write into the same one. A restarted container uses the same folder again. */
 export function folderOf(pod: string): string {
   return `${PREFIX}${pod}`
 }
 
-/** Undefined if nothing complete is there that this machine can start. The arguments of an installation are files. */
+/** Undefined if there is no complete installation that this machine can start. All arguments of the start command are files. */
 export async function readKept(startFile: string): Promise<KeptPackage | undefined> {
   try {
     const kept: unknown = JSON.parse(await readFile(startFile, 'utf8'))
@@ -31,7 +31,7 @@ export async function readKept(startFile: string): Promise<KeptPackage | undefin
   }
 }
 
-/** Readers find the former content or the new one, never a part. */
+/** Writes atomically: readers see the previous content or the new content, never a part of it. */
 export async function writeKept(
   startFile: string,
   pod: string,
@@ -43,17 +43,17 @@ export async function writeKept(
   await rename(own, startFile)
 }
 
-/** Removes installations that never became complete. */
-export async function removeLeft(folder: string, pod: string, now: number): Promise<void> {
+/** Removes the folders of installations that were interrupted. */
+export async function removeIncomplete(folder: string, pod: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     if (!name.startsWith(PREFIX) || name === folderOf(pod)) continue
     const { mtimeMs } = await stat(path)
-    if (now - mtimeMs > LEFT_AFTER_MS) await rm(path, { recursive: true, force: true })
+    if (now - mtimeMs > INCOMPLETE_AFTER_MS) await rm(path, { recursive: true, force: true })
   }
 }
 
-/** The command, and beside a console script the Python that it is for: a link that another image may have broken. */
+/** The command and, for a console script, its Python: a symbolic link, which is broken if the image no longer contains this Python. */
 function programsOf({ command, release }: KeptPackage): string[] {
   return release.variant === undefined ? [command] : [command, join(dirname(command), 'python')]
 }

@@ -5,7 +5,7 @@ import { legacyClient } from '../test/support/answering-clients.ts'
 import { openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
 import { MAX_CHILDREN } from './session-children.ts'
 
-test('a session is refused while all children are taken, and served when one becomes free', async t => {
+test('a call is refused while all children are in use, and served when one becomes free', async t => {
   const bridge = await startSessionBridge(t)
   const sessions = await Promise.all(Array.from({ length: MAX_CHILDREN + 1 }, () => openSession(bridge)))
   const last = sessions.pop() as TestSession
@@ -15,7 +15,10 @@ test('a session is refused while all children are taken, and served when one bec
   })
   assert.equal((await last.post('tools/list')).status, 200)
   const { client, transport } = await legacyClient(t, bridge.url)
-  assert.ok((await client.listTools()).tools.length > 0, 'discovery, which can be asked, finds a place')
+  assert.ok(
+    (await client.listTools()).tools.length > 0,
+    'discovery, which declares capabilities, gets a child',
+  )
   const { client: other } = await legacyClient(t, bridge.url)
   await assert.rejects(other.listTools(), /in use/)
   await transport.terminateSession()

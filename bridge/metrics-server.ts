@@ -1,4 +1,4 @@
-/** Serves a bridge's metrics on a port of its own, without TLS and bearer: a NetworkPolicy says who may read them. */
+/** Serves a bridge's metrics on a separate port, without TLS and bearer token: a NetworkPolicy restricts who can read them. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 
 export type MetricsServer = { port: number | undefined; close(): void }
 
-/** Never throws: a server whose own process took the port still serves calls, without metrics. */
+/** Never throws: if the server's process uses the port itself, the bridge serves calls without metrics. */
 export async function serveMetrics(
   text: () => string,
   host: string,

@@ -1,4 +1,4 @@
-/** The metrics of a bridge count what its server's processes do. */
+/** The metrics of a bridge. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { legacy, post } from '../test/front/post.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
 
-test('a process that ended, its stderr and the sessions are counted', async t => {
+test('failed processes, lines of stderr and sessions are counted', async t => {
   const { url, metricsPort } = await startTestBridge(t, { sessions: 'perClient', metricsPort: 0 })
   const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   const sample = async (series: string) =>
@@ -27,7 +27,7 @@ test('a process that ended, its stderr and the sessions are counted', async t =>
   assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/mcp`)).status, 404)
 })
 
-test('a server whose process took the port serves calls without metrics', async t => {
+test('if the metrics port is in use, the bridge serves calls without metrics', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())

@@ -1,18 +1,18 @@
-/** The metrics of a bridge: what happens to the processes of its server. Written without a library, which would be a quarter of the bridge. */
+/** The metrics of a bridge and of its server's processes. Written by hand: a library would make up a quarter of the bridge's size. */
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
-/** What there is at a moment. */
+/** Current numbers of open sessions and running processes. */
 export type Running = { sessions: number; processes: number }
 
 export type BridgeMetrics = {
-  /** The text that Prometheus reads. */
+  /** All metrics in the text format of Prometheus. */
   text(): string
-  /** A process ended by itself, or did not start; it is started again. `reason` is one of a failure. */
+  /** Call when a process ended by itself or did not start. `reason`: that of the failure. */
   failed(reason: string): void
-  /** The log, with its lines of stderr counted. */
+  /** Wraps a log to count the lines of stderr that it gets. */
   counting(log: StdioLog): StdioLog
-  /** Asked at each scrape. */
+  /** Sets the function that is called at each scrape. */
   watch(running: () => Running): void
 }
 
@@ -28,13 +28,13 @@ export function createBridgeMetrics(): BridgeMetrics {
   let running: () => Running = () => ({ sessions: 0, processes: 0 })
   return {
     text: () => {
-      const own = ownMetrics({ failures, lines, running: running() })
+      const own = bridgeMetrics({ failures, lines, running: running() })
       return [...own, ...processMetrics(startSeconds)].map(textOf).join('\n')
     },
     failed: reason => void failures.set(reason, (failures.get(reason) ?? 0) + 1),
     counting: log => ({
       info(fields, message) {
-        if ('stderr' in fields) lines += 1 + leftOf(fields)
+        if ('stderr' in fields) lines += 1 + skippedLines(fields)
         log.info(fields, message)
       },
       warn: (fields, message) => log.warn(fields, message),
@@ -47,7 +47,7 @@ export function createBridgeMetrics(): BridgeMetrics {
 
 type Counts = { failures: ReadonlyMap<string, number>; lines: number; running: Running }
 
-function ownMetrics({ failures, lines, running: { sessions, processes } }: Counts): Metric[] {
+function bridgeMetrics({ failures, lines, running: { sessions, processes } }: Counts): Metric[] {
   const build = `{version="${packageJson.version}",component="bridge"}`
   const failed = [...failures].map(([reason, count]): [string, number] => [`{reason="${reason}"}`, count])
   return [
@@ -74,7 +74,7 @@ function ownMetrics({ failures, lines, running: { sessions, processes } }: Count
   ]
 }
 
-/** Of the bridge itself, by the names that Prometheus' clients give them. */
+/** Metrics of the bridge's own process, with the names that Prometheus client libraries use. */
 function processMetrics(startSeconds: number): Metric[] {
   const { user, system } = process.cpuUsage()
   const cpuSeconds = (user + system) / SECOND_MICROSECONDS
@@ -99,6 +99,6 @@ function textOf({ name, type, help, samples }: Metric): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${values.join('')}`
 }
 
-function leftOf(fields: object): number {
+function skippedLines(fields: object): number {
   return 'left' in fields && typeof fields.left === 'number' ? fields.left : 0
 }

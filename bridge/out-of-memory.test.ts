@@ -1,4 +1,4 @@
-/** The kernel's count of processes that were killed for lack of memory. */
+/** The kernel's count of OOM kills. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { memoryKills } from './out-of-memory.ts'
 
-test('out-of-memory kills are counted in cgroups v1 and v2; without a count there are none', async t => {
+test('OOM kills are read from cgroup v1 and v2; without a counter the result is 0', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-memory-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const files = { events: join(folder, 'memory.events'), control: join(folder, 'memory.oom_control') }

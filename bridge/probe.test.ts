@@ -8,7 +8,7 @@ import { probe } from './probe.ts'
 
 const PATIENCE_MS = 10_000
 
-test('servers of SDK 1.x and 2.x are alive, and no session is left behind', async t => {
+test('servers of SDK 1.x and 2.x are alive, and the probe leaves no session open', async t => {
   for (const mode of ['stateful', 'stateless'] as const) {
     for (const json of [true, false]) {
       const server = await startSdk1(mode, { json })
@@ -22,7 +22,7 @@ test('servers of SDK 1.x and 2.x are alive, and no session is left behind', asyn
   assert.equal(await probe(modern.url, PATIENCE_MS), undefined)
 })
 
-test('a server of 2026-07-28 alone is alive', async t => {
+test('a server that speaks only 2026-07-28 is alive', async t => {
   const { origin, close } = await serve(async (request, response) => {
     const { method } = (await readJson(request)) as { method: string }
     const discovers = method === 'server/discover' && request.headers['mcp-method'] === method

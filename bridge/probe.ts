@@ -17,8 +17,8 @@ const [MODERN_VERSION = ''] = MODERN_VERSIONS
 const DATA = /^data: ?(.*)$/gm
 
 /**
- * Undefined if an MCP server answers at `url` in time, else the reason. A server that requires credentials counts as alive. Where nobody
- * listens at 127.0.0.1, ::1 is tried: in a network with IPv6 alone servers need no address of IPv4.
+ * Undefined if an MCP server answers at `url` in time, else the reason. A server that requires credentials counts as alive. If nothing
+ * listens on 127.0.0.1, the probe tries ::1: in an IPv6-only cluster, servers may listen on IPv6 addresses only.
  */
 export async function probe(url: string, timeoutMs: number): Promise<string | undefined> {
   const signal = AbortSignal.timeout(timeoutMs)
@@ -58,7 +58,7 @@ function discoverParams(): JsonObject {
   }
 }
 
-/** The problem of the answer; undefined if it is a valid MCP answer. */
+/** Returns why the answer is not valid MCP; undefined if it is. */
 async function ask(
   url: string,
   method: string,

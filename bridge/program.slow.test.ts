@@ -1,4 +1,4 @@
-/** The bridge as a process of its own: how it ends, what it leaves in the termination log, how it installs and delivers. */
+/** The bridge as a process: how it ends, what it writes to the termination log, and its commands install and deliver. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -64,7 +64,7 @@ async function serveRude(t: TestContext, mode: string, mark: string) {
   return { ...running, url: await untilReady(port, running.child) }
 }
 
-test('TERM lets calls in flight finish and leaves no process', async t => {
+test('after SIGTERM, calls in flight finish and no process is left', async t => {
   const mark = `mark-${process.pid}-term`
   const { child, code, url } = await serveRude(t, 'ignore-term', mark)
   const call = post(url, legacy('tools/call', { name: 'sleep', arguments: { ms: 300 } }))
@@ -75,7 +75,7 @@ test('TERM lets calls in flight finish and leaves no process', async t => {
   assert.deepEqual(marked(mark), [])
 })
 
-test('a second TERM ends it at once', async t => {
+test('a second SIGTERM ends it at once', async t => {
   const mark = `mark-${process.pid}-second`
   const { child, code, url } = await serveRude(t, 'polite', mark)
   const call = post(url, legacy('tools/call', { name: 'hang' })).catch(error => error)
@@ -88,7 +88,7 @@ test('a second TERM ends it at once', async t => {
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('the last output of a server that does not start is in the termination log', async t => {
+test('the termination log has the last output of a server that does not start', async t => {
   const folder = folderOf(t)
   const log = join(folder, 'termination-log')
   const ends = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
@@ -114,13 +114,13 @@ test('the last output of a server that does not start is in the termination log'
   )
 })
 
-test('the error for a wrong command line shows the right one', async t => {
+test('the error for an invalid command line shows the usage', async t => {
   const { code, said } = run(t, ['--port', '1'])
   assert.equal(await code, 2)
   assert.match(said.text, /error: the server's command is missing[\s\S]*usage:/)
 })
 
-test('the probe exits with 0 where an MCP server answers, and with 1 and a line where none does', async t => {
+test('the probe exits with 0 if an MCP server answers, else with 1 and a line that says why', async t => {
   const { url } = await serveRude(t, 'polite', 'probed')
   assert.equal(await run(t, ['--probe', url]).code, 0)
   const none = run(t, ['--probe', `http://127.0.0.1:${await freePort()}/mcp`])
@@ -128,7 +128,7 @@ test('the probe exits with 0 where an MCP server answers, and with 1 and a line 
   assert.match(none.said.text, /^not alive: .*ECONNREFUSED.*\n$/)
 })
 
-test('a server is installed by a user without a home, and started from what was installed', async t => {
+test('a user without a home directory can install a server and start it', async t => {
   const registry = await startRegistry()
   t.after(() => registry.close())
   const user = process.getuid?.() === 0 ? 65_532 : undefined
@@ -162,7 +162,7 @@ for (const installer of ['uv', 'pip']) {
     const folder = folderOf(t)
     const env: NodeJS.ProcessEnv = { PIP_FIND_LINKS: '' }
     if (installer === 'pip') {
-      // A PATH on which python stands alone.
+      // A PATH that contains only python.
       const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
         encoding: 'utf8',
       })
@@ -187,7 +187,7 @@ for (const installer of ['uv', 'pip']) {
   })
 }
 
-test('an installation that fails says why in the termination log, and exits with 1', async t => {
+test('a failed installation writes the reason to the termination log, and exits with 1', async t => {
   const registry = await startRegistry()
   t.after(() => registry.close())
   const folder = folderOf(t)
@@ -199,7 +199,7 @@ test('an installation that fails says why in the termination log, and exits with
   assert.match(readFileSync(log, 'utf8'), /^InstallFailed: absent could not be installed\. .*\n[\s\S]*404/)
 })
 
-test('server-everything of npm serves the same through the bridge as directly', async t => {
+test('server-everything of npm gives the same answers through the bridge as directly', async t => {
   const folder = folderOf(t)
   const words = ['--version', EVERYTHING, '--into', folder]
   const installing = run(t, ['install', 'npm', '@modelcontextprotocol/server-everything', ...words])

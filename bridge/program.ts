@@ -9,10 +9,10 @@ import { type BridgeConfig, readConfig, type ServeConfig, USAGE } from './config
 import { install, readStart } from './install.ts'
 import { memoryKills } from './out-of-memory.ts'
 import { probe } from './probe.ts'
-import { type LastWords, writeReport, writeTermination } from './termination.ts'
+import { type TerminationMessage, writeReport, writeTermination } from './termination.ts'
 
 const USAGE_EXIT = 2
-/** The kernel killed the server but not the bridge, so the kubelet does not know. */
+/** Reported if the kernel killed the server but not the bridge: the kubelet then does not report OOMKilled itself. */
 const OUT_OF_MEMORY = {
   reason: 'OOMKilled',
   message: 'The server ran out of memory: raise spec.pod.resources.limits.memory',
@@ -72,23 +72,23 @@ function reasonOf(error: unknown): string {
 
 async function runServe(config: ServeConfig): Promise<number> {
   const log = createLog().child({ server: config.name })
-  const lastWords = await serveUntilHopeless(config, log)
-  log.fatal({ reason: lastWords.reason }, lastWords.message)
-  await writeTermination(config, lastWords)
+  const failure = await serveUntilFailure(config, log)
+  log.fatal({ reason: failure.reason }, failure.message)
+  await writeTermination(config, failure)
   return 1
 }
 
-/** Resolves with the reason to give up; a signal ends the process before that. */
-async function serveUntilHopeless(config: ServeConfig, log: Log): Promise<LastWords> {
-  const { startFile, command: words, env, secrets, startTimeoutMs } = config
+/** Resolves when the bridge gives up, with the reason. A termination signal ends the process before that. */
+async function serveUntilFailure(config: ServeConfig, log: Log): Promise<TerminationMessage> {
+  const { startFile, command: given, env, secrets, startTimeoutMs } = config
   const killsBefore = await memoryKills()
   try {
     const installed = startFile === undefined ? undefined : await readStart(startFile)
-    const [command = '', ...args] = installed ? [installed.command, ...installed.args, ...words] : words
+    const [command = '', ...args] = installed ? [installed.command, ...installed.args, ...given] : given
     const spec = { command, args, env, secrets, startTimeoutMs }
     const bridge = await startBridge({ ...config, command: spec }, { clock: systemClock, log })
     const release = onShutdown(() => bridge.close(config.drainMs))
-    const { reason, message, stderr } = await bridge.hopeless
+    const { reason, message, stderr } = await bridge.gaveUp
     release()
     await bridge.close(0)
     const isOutOfMemory = (await memoryKills()) > killsBefore

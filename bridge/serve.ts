@@ -1,4 +1,4 @@
-/** The HTTP server of a bridge, with a shutdown order that loses no call. */
+/** The HTTP server of a bridge. Its shutdown sequence does not lose calls. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -28,13 +28,14 @@ export type BridgeServer = {
 
 const MAX_CONNECTIONS = 1_024
 const REQUEST_TIMEOUT_MS = 60_000
-/** Longer than callers keep an idle connection, so that the caller's side closes it first. */
+/** Longer than callers keep an idle connection, so that the caller closes it first. */
 const KEEP_ALIVE_MS = 75_000
-/** During the drain each response closes its connection; idle connections are closed after this time. */
+/** During the drain each response closes its connection; connections that are still open after this time are idle and get closed. */
 const LAST_CALLS_MS = 1_000
 /**
- * Requests that are under way while connections are closed are lost. Before, they are answered that they were not taken, until none has come
- * for a while: without another pod, a Service leads to one that ends until its probe fails.
+ * Upper limit for the last phase, in which new requests are refused with an error that tells the caller to send them again. It ends when
+ * no request has arrived for a while: if there is no other pod, the Service routes requests to this one until its readiness probe fails,
+ * and requests that arrive while connections are being closed would be lost.
  */
 const MAX_REFUSAL_MS = 20_000
 

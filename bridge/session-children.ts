@@ -1,4 +1,4 @@
-/** One child for each session, and a warm one: it shows that the server works, and is assigned to the next session that needs a child. */
+/** One child per session, and a warm child: it shows that the server works, and is assigned to the next session that needs a child. */
 import { randomBytes } from 'node:crypto'
 import type { Timer } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
@@ -16,13 +16,13 @@ import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstr
 import { allInUse, begin, type Children, type ChildrenDeps } from './children.ts'
 import { SpareChildren } from './spare-children.ts'
 
-type ClientChild = {
-  /** Set once a call needed a child. */
-  life?: SupervisedChild
-  /** The client's capabilities, if any: then it cannot use the warm child, which was started without them. */
+type Session = {
+  /** Undefined until a call needs a child. */
+  child?: SupervisedChild
+  /** The client's capabilities; a session that has some cannot use the warm child, which was started without capabilities. */
   capabilities?: JsonObject
   /** Set while a child is being assigned. */
-  taking?: Promise<SupervisedChild>
+  assigning?: Promise<SupervisedChild>
   /** Calls in progress or waiting. */
   calls: number
   /** Resources that its client is subscribed to. */
@@ -32,36 +32,36 @@ type ClientChild = {
 
 /** Children in use at once. */
 export const MAX_CHILDREN = 32
-/** One more for lists, so that discovery always gets a child. */
+/** One more is allowed for requests that read lists, so that discovery always gets a child. */
 const MAX_WITH_LISTING = MAX_CHILDREN + 1
-/** Most sessions have no child: their clients have only read lists. */
+/** Far more than children: the clients of most sessions only read lists, which needs no child of their own. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
 const NO_SESSION =
   'This server runs once for each client session, and this caller has no session to receive updates'
-/** A session that only read lists has no state yet, so the warm child gives the same answer. */
+/** List requests of a session without a child go to the warm child: the session has no state yet, so the answer is the same. */
 const LISTS = /^(?:tools|prompts|resources|resources\/templates)\/list$/
 
-/** A session ends with its DELETE, with its child, or after `idleAfterMs` without a call. */
+/** A session ends with a DELETE request, when its child exits, or after `idleAfterMs` without a call. */
 export class SessionChildren implements Children {
   readonly sessions: Sessions = {
     issue: params => this.#open(params),
     find: id => {
-      const child = this.#children.get(id)
-      return child && { client: id, capabilities: child.capabilities }
+      const session = this.#byClient.get(id)
+      return session && { client: id, capabilities: session.capabilities }
     },
     end: id => this.#endSession(id),
   }
   info: UpstreamInfo | undefined
   readonly #spec: CommandSpec
-  readonly #speaks: EraMemory = {}
+  readonly #eras: EraMemory = {}
   readonly #idleAfterMs: number
   readonly #deps: ChildrenDeps
   readonly #closing = new AbortController()
-  readonly #children = new Map<string, ClientChild>()
-  /** Assigned children, with the client of their session; those for a single call have none. */
-  readonly #taken = new Map<SupervisedChild, string | undefined>()
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #byClient = new Map<string, Session>()
+  /** Assigned children, with the client of their session; undefined for a child that serves a single call. */
+  readonly #assigned = new Map<SupervisedChild, string | undefined>()
+  readonly #ending = new Set<Promise<void>>()
   #warm: SupervisedChild
   /** For calls without a session, if the server speaks the 2026 era. */
   readonly #spares: SpareChildren
@@ -73,199 +73,198 @@ export class SessionChildren implements Children {
     this.#warm = this.#begin()
     this.#spares = new SpareChildren({
       begin: () => this.#begin(undefined, 'modern'),
-      drop: life => this.#drop(life),
+      drop: child => this.#drop(child),
       clock: deps.clock,
       idleAfterMs,
     })
   }
 
   get running() {
-    return { sessions: this.#children.size, processes: this.#taken.size + 1 }
+    return { sessions: this.#byClient.size, processes: this.#assigned.size + 1 }
   }
 
   get ready(): boolean {
-    return [this.#warm, ...this.#taken.keys()].some(({ state }) => state.state === 'ready')
+    return [this.#warm, ...this.#assigned.keys()].some(({ state }) => state.state === 'ready')
   }
 
   async request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    const {
-      method,
-      caller: { client },
-    } = call
-    const usesWarm = LISTS.test(method)
+    const { client } = call.caller
+    const usesWarm = LISTS.test(call.method)
     if (client === undefined)
       return usesWarm ? this.#warm.request(call, signal) : this.#callOnce(call, signal)
-    return this.#withChild(client, signal, usesWarm, life => life.request(call, signal))
+    return this.#withChild(client, signal, usesWarm, child => child.request(call, signal))
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const { client } = subscription.caller
     if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
-    const answer = await this.#withChild(client, signal, false, life => life.subscribe(subscription, signal))
-    const child = this.#children.get(client)
-    if (answer.error || !child || signal.aborted) return answer
-    child.subscriptions++
-    signal.addEventListener('abort', () => child.subscriptions--, { once: true })
+    const answer = await this.#withChild(client, signal, false, child =>
+      child.subscribe(subscription, signal),
+    )
+    const session = this.#byClient.get(client)
+    if (answer.error || !session || signal.aborted) return answer
+    session.subscriptions++
+    signal.addEventListener('abort', () => session.subscriptions--, { once: true })
     return answer
   }
 
   tell(client: string, notification: Notification): void {
-    this.#children.get(client)?.life?.tell(notification)
+    this.#byClient.get(client)?.child?.tell(notification)
   }
 
   async close(): Promise<void> {
     this.#closing.abort(stoppedFault())
-    for (const client of [...this.#children.keys()]) this.#endSession(client)
+    for (const client of [...this.#byClient.keys()]) this.#endSession(client)
     this.#spares.close()
-    for (const life of [this.#warm, ...this.#taken.keys()]) this.#drop(life)
-    await Promise.all(this.#leaving)
+    for (const child of [this.#warm, ...this.#assigned.keys()]) this.#drop(child)
+    await Promise.all(this.#ending)
   }
 
   #begin(clientCapabilities?: JsonObject, prefers: Era = 'legacy'): SupervisedChild {
     const spec = { ...this.#spec, clientCapabilities, prefers }
     const { clients, listeners } = this.#deps
-    return begin(spec, this.#speaks, this.#deps, {
-      onState: life => this.#changed(life),
-      onListChanged: (notification, life) =>
-        listeners.tell(notification, client => this.#concerns(client, life)),
-      onNotification: (notification, life) => {
-        const client = this.#taken.get(life)
+    return begin(spec, this.#eras, this.#deps, {
+      onState: child => this.#changed(child),
+      onListChanged: (notification, child) =>
+        listeners.tell(notification, client => this.#concerns(client, child)),
+      onNotification: (notification, child) => {
+        const client = this.#assigned.get(child)
         if (client !== undefined) clients.notify(client, notification)
       },
-      onRequest: (request, signal, life) => {
-        const client = this.#taken.get(life)
+      onRequest: (request, signal, child) => {
+        const client = this.#assigned.get(child)
         return client === undefined ? undefined : clients.asking(client, request.method)?.(request, signal)
       },
-      onHopeless: (failure, life) => {
-        // Giving up ends the process and so all sessions; wait until those with a child have ended.
-        if (life === this.#warm && this.#taken.size === 0) this.#deps.onHopeless(failure)
+      onGiveUp: (failure, child) => {
+        // Giving up ends the process and all sessions, so it waits until no session has a child.
+        if (child === this.#warm && this.#assigned.size === 0) this.#deps.onGiveUp(failure)
       },
     })
   }
 
-  #concerns(client: string | undefined, life: SupervisedChild): boolean {
-    const own = client === undefined ? undefined : this.#children.get(client)?.life
-    return (own ?? this.#warm) === life
+  #concerns(client: string | undefined, child: SupervisedChild): boolean {
+    const own = client === undefined ? undefined : this.#byClient.get(client)?.child
+    return (own ?? this.#warm) === child
   }
 
   async #withChild<T>(
     client: string,
     signal: AbortSignal,
     usesWarm: boolean,
-    work: (life: SupervisedChild) => Promise<T>,
+    work: (child: SupervisedChild) => Promise<T>,
   ): Promise<T> {
-    const child = this.#children.get(client)
-    if (!child) throw stoppedFault()
-    child.idle?.cancel()
-    child.calls++
+    const session = this.#byClient.get(client)
+    if (!session) throw stoppedFault()
+    session.idle?.cancel()
+    session.calls++
     try {
-      const room = usesWarm ? MAX_WITH_LISTING : MAX_CHILDREN
-      const life = child.life ?? (usesWarm && !child.capabilities ? this.#warm : undefined)
-      return await work(life ?? (await this.#assign(client, child, room, signal)))
+      const limit = usesWarm ? MAX_WITH_LISTING : MAX_CHILDREN
+      const child = session.child ?? (usesWarm && !session.capabilities ? this.#warm : undefined)
+      return await work(child ?? (await this.#assign(client, session, limit, signal)))
     } finally {
-      child.calls--
-      this.#endWhenIdle(client, child)
+      session.calls--
+      this.#endWhenIdle(client, session)
     }
   }
 
-  #changed(life: SupervisedChild): void {
-    if (life === this.#warm) this.info = life.info ?? this.info
+  #changed(child: SupervisedChild): void {
+    if (child === this.#warm) this.info = child.info ?? this.info
     // A restarted child has lost the state of its session.
-    if (this.#taken.has(life) && life.state.state !== 'ready') this.#drop(life)
+    if (this.#assigned.has(child) && child.state.state !== 'ready') this.#drop(child)
   }
 
   #open({ capabilities }: JsonObject): string {
-    if (this.#children.size >= MAX_SESSIONS) {
-      const [oldest] = [...this.#children].find(([, { life, calls }]) => !life && calls === 0) ?? []
+    if (this.#byClient.size >= MAX_SESSIONS) {
+      const [oldest] = [...this.#byClient].find(([, { child, calls }]) => !child && calls === 0) ?? []
       if (oldest !== undefined) this.#endSession(oldest)
     }
     const id = randomBytes(ID_BYTES).toString('base64url')
-    const child: ClientChild = { calls: 0, subscriptions: 0, capabilities: askable(capabilities) }
-    this.#children.set(id, child)
-    this.#endWhenIdle(id, child)
+    const session: Session = { calls: 0, subscriptions: 0, capabilities: askable(capabilities) }
+    this.#byClient.set(id, session)
+    this.#endWhenIdle(id, session)
     return id
   }
 
-  #endWhenIdle(client: string, child: ClientChild): void {
-    if (child.calls > 0 || this.#children.get(client) !== child) return
-    child.idle?.cancel()
-    child.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
-      const waits = child.subscriptions > 0 && this.#deps.clients.listens(client)
-      if (waits) this.#endWhenIdle(client, child)
+  #endWhenIdle(client: string, session: Session): void {
+    if (session.calls > 0 || this.#byClient.get(client) !== session) return
+    session.idle?.cancel()
+    session.idle = this.#deps.clock.after(this.#idleAfterMs, () => {
+      const waits = session.subscriptions > 0 && this.#deps.clients.listens(client)
+      if (waits) this.#endWhenIdle(client, session)
       else this.#endSession(client)
     })
   }
 
   #endSession(client: string): boolean {
-    const child = this.#children.get(client)
-    if (!child) return false
-    child.idle?.cancel()
-    this.#children.delete(client)
-    if (child.life && this.#taken.has(child.life)) this.#drop(child.life)
+    const session = this.#byClient.get(client)
+    if (!session) return false
+    session.idle?.cancel()
+    this.#byClient.delete(client)
+    if (session.child && this.#assigned.has(session.child)) this.#drop(session.child)
     this.#deps.clients.end(client)
     return true
   }
 
   /** Ends a child and its session. */
-  #drop(life: SupervisedChild): void {
-    const client = this.#taken.get(life)
-    this.#taken.delete(life)
-    const leaving = life.close().finally(() => this.#leaving.delete(leaving))
-    this.#leaving.add(leaving)
+  #drop(child: SupervisedChild): void {
+    const client = this.#assigned.get(child)
+    this.#assigned.delete(child)
+    const ending = child.close().finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
     if (client !== undefined) this.#endSession(client)
   }
 
   /** Assigns a child to a session; concurrent first calls share one assignment. */
-  #assign(client: string, child: ClientChild, room: number, signal: AbortSignal): Promise<SupervisedChild> {
-    const { capabilities } = child
+  #assign(client: string, session: Session, limit: number, signal: AbortSignal): Promise<SupervisedChild> {
+    const { capabilities } = session
     const { signal: closing } = this.#closing
-    // In the 2026 era each request carries its caller's capabilities.
-    const asks = capabilities && this.#speaks.legacy !== false
-    const taking = () =>
-      asks ? this.#start(client, capabilities, closing, room) : this.#take(client, closing)
-    child.taking ??= taking()
-      .then(life => {
-        if (this.#children.get(client) === child) child.life = life
-        else this.#drop(life)
-        return life
+    // A server of the 2026 era gets the capabilities with each request, so any child will do.
+    const startsOwn = capabilities && this.#eras.legacy !== false
+    const assign = () =>
+      startsOwn ? this.#start(client, capabilities, closing, limit) : this.#assignWarm(client, closing)
+    session.assigning ??= assign()
+      .then(child => {
+        if (this.#byClient.get(client) === session) session.child = child
+        else this.#drop(child)
+        return child
       })
       .finally(() => {
-        child.taking = undefined
+        session.assigning = undefined
       })
-    return waitFor(child.taking, signal)
+    return waitFor(session.assigning, signal)
   }
 
   async #callOnce(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    const life = await this.#takeOnce(askable(call.caller.capabilities), signal)
+    const child = await this.#oneCallChild(askable(call.caller.capabilities), signal)
     try {
-      return await life.request(call, signal)
+      return await child.request(call, signal)
     } finally {
-      this.#drop(life)
+      this.#drop(child)
     }
   }
 
-  /** A child for one call, which prefers the 2026 era; the warm child prefers the 2025 era, because sessions need it. */
-  async #takeOnce(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<SupervisedChild> {
-    const { modern, legacy } = this.#speaks
-    if (modern === false ? !capabilities : legacy === false) return this.#take(undefined, signal)
-    this.#checkRoom()
+  /** A child for one call. It prefers the 2026 era; the warm child prefers the 2025 era, which sessions need. */
+  async #oneCallChild(capabilities: JsonObject | undefined, signal: AbortSignal): Promise<SupervisedChild> {
+    const { modern, legacy } = this.#eras
+    if (modern === false ? !capabilities : legacy === false) return this.#assignWarm(undefined, signal)
+    this.#checkLimit()
     const spare = modern ? this.#spares.take() : undefined
     if (!spare) return this.#start(undefined, capabilities, signal)
-    this.#taken.set(spare, undefined)
+    this.#assigned.set(spare, undefined)
     await this.#connect(spare, signal)
     return spare
   }
 
   /** Assigns the warm child as soon as it is ready, and starts the next one. */
-  async #take(client: string | undefined, signal: AbortSignal): Promise<SupervisedChild> {
+  async #assignWarm(client: string | undefined, signal: AbortSignal): Promise<SupervisedChild> {
     for (;;) {
-      this.#checkRoom()
-      const life = this.#warm
-      await life.connect(signal)
-      if (life !== this.#warm || this.#taken.size >= MAX_CHILDREN) continue // another call took it
-      this.#taken.set(life, client)
+      this.#checkLimit()
+      const child = this.#warm
+      await child.connect(signal)
+      if (child !== this.#warm || this.#assigned.size >= MAX_CHILDREN) continue // another call took it
+      this.#assigned.set(child, client)
       this.#warm = this.#begin()
-      return life
+      return child
     }
   }
 
@@ -274,27 +273,27 @@ export class SessionChildren implements Children {
     client: string | undefined,
     capabilities: JsonObject | undefined,
     signal: AbortSignal,
-    room = MAX_CHILDREN,
+    limit = MAX_CHILDREN,
   ): Promise<SupervisedChild> {
-    this.#checkRoom(room)
-    const life = this.#begin(capabilities, client === undefined ? 'modern' : 'legacy')
-    this.#taken.set(life, client)
-    await this.#connect(life, signal)
-    return life
+    this.#checkLimit(limit)
+    const child = this.#begin(capabilities, client === undefined ? 'modern' : 'legacy')
+    this.#assigned.set(child, client)
+    await this.#connect(child, signal)
+    return child
   }
 
-  async #connect(life: SupervisedChild, signal: AbortSignal): Promise<void> {
+  async #connect(child: SupervisedChild, signal: AbortSignal): Promise<void> {
     try {
-      await life.connect(signal)
+      await child.connect(signal)
     } catch (error) {
-      this.#drop(life)
+      this.#drop(child)
       throw error
     }
   }
 
-  #checkRoom(room = MAX_CHILDREN): void {
+  #checkLimit(limit = MAX_CHILDREN): void {
     if (this.#closing.signal.aborted) throw stoppedFault()
-    if (this.#taken.size < room) return
+    if (this.#assigned.size < limit) return
     throw allInUse(MAX_CHILDREN, this.#idleAfterMs)
   }
 }

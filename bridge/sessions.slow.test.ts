@@ -1,4 +1,4 @@
-/** A bridge that gives each session a child of its own, and keeps one more warm. */
+/** A bridge that gives each session its own child, and keeps a warm child for the next session. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ test('each session has one child, whose state other sessions do not see', async 
   assert.ok(!(await names(two)).includes('mine'))
 })
 
-test('a session gets the warm child, and a new one is started; listing starts none', async t => {
+test('a session gets the warm child, and a new one is started; reading lists starts none', async t => {
   const bridge = await startSessionBridge(t)
   const [warm] = bridge.children()
   for (let round = 0; round < 5; round++) await (await openSession(bridge)).post('tools/list')
@@ -48,7 +48,7 @@ test('a session gets the warm child, and a new one is started; listing starts no
   assert.ok(await until(() => bridge.children().length === 2))
 })
 
-test('discovery, which declares all capabilities, has a child while it lists', async t => {
+test('discovery, which declares all capabilities, has its own child while it reads lists', async t => {
   const bridge = await startSessionBridge(t)
   const spec = {
     url: bridge.url,
@@ -66,7 +66,7 @@ test('discovery, which declares all capabilities, has a child while it lists', a
   assert.ok(await until(() => bridge.children().length === 1))
 })
 
-test('a session ends with its DELETE, and its child with it', async t => {
+test('DELETE ends a session and its child', async t => {
   const bridge = await startSessionBridge(t)
   const session = await openSession(bridge)
   const pid = Number(await session.call('pid'))
@@ -77,7 +77,7 @@ test('a session ends with its DELETE, and its child with it', async t => {
   assert.equal((await remove()).status, 404)
 })
 
-test('a session that nobody uses ends; one with a call in flight does not', async t => {
+test('an idle session ends; one with a call in flight does not', async t => {
   const clock = createLeapClock()
   const bridge = await startSessionBridge(t, { clock })
   const [busy, idle] = await Promise.all([openSession(bridge), openSession(bridge)])
@@ -103,7 +103,7 @@ test('a session ends when its child dies, because the state is lost', async t =>
   assert.ok(Number(await (await openSession(bridge)).call('pid')))
 })
 
-test('a caller without a session has a child for one call', async t => {
+test('a caller without a session gets a child for one call', async t => {
   const bridge = await startSessionBridge(t)
   const call = modern('tools/call', { name: 'pid', arguments: {} })
   const pids = []
@@ -115,7 +115,7 @@ test('a caller without a session has a child for one call', async t => {
   assert.ok(await until(() => bridge.children().length === 1))
 })
 
-test('an SDK client gets notifications of its own child only', async t => {
+test('an SDK client gets notifications only from its own child', async t => {
   const bridge = await startSessionBridge(t)
   const connect = async () => {
     const client = new Client({ name: 'test', version: '1' })
@@ -161,7 +161,7 @@ test('a child asks its own client, during a call and between calls, and gets the
   assert.deepEqual(((await heard('ask-sampling/createMessage')).error as JsonObject).code, -32601)
 })
 
-test('a child whose client has no stream gets an error for its question', async t => {
+test('the question of a child whose client has no stream fails', async t => {
   const bridge = await startSessionBridge(t)
   const session = await openSession(bridge)
   await session.call('say_later', { method: 'roots/list', id: 'later' })
@@ -204,7 +204,7 @@ test('after three failed starts of the warm child the bridge gives up', async t 
   const clock = createLeapClock()
   const bridge = await startSessionBridge(t, { mode: 'refuse-initialize', impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 50)
-  const { reason, message } = await bridge.hopeless
+  const { reason, message } = await bridge.gaveUp
   clearInterval(hurry)
   assert.equal(reason, 'HandshakeFailed')
   assert.match(message, /GITHUB_TOKEN is not set/)
@@ -215,7 +215,7 @@ test('a warm child that no longer starts does not end any session', { timeout: 2
   const folder = mkdtempSync(join(tmpdir(), 'portolan-places-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const { command, args, env } = rudeCommand('polite')
-  // two children may start, as where each takes a place of which there are two
+  // At most two children can start: each has to create one of two folders.
   const script =
     'for place in 1 2; do mkdir "$0/$place" && exec "$@"; done 2>/dev/null; echo >> "$0/failed"; exit 1'
   const places = { command: '/bin/sh', args: ['-c', script, folder, command, ...args], env }
@@ -228,7 +228,7 @@ test('a warm child that no longer starts does not end any session', { timeout: 2
   const [one, two] = [await openSession(bridge), await openSession(bridge)]
   const pids = [await one.call('pid'), await two.call('pid')]
   let gaveUp = false
-  void bridge.hopeless.then(() => {
+  void bridge.gaveUp.then(() => {
     gaveUp = true
   })
   const failed = join(folder, 'failed')
@@ -240,5 +240,5 @@ test('a warm child that no longer starts does not end any session', { timeout: 2
   assert.deepEqual([await one.call('pid'), await two.call('pid')], pids)
   const end = (id: string) => fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': id } })
   await Promise.all([end(one.id), end(two.id)])
-  assert.equal((await bridge.hopeless).reason, 'CrashLooping')
+  assert.equal((await bridge.gaveUp).reason, 'CrashLooping')
 })

@@ -9,34 +9,34 @@ export class SharedChild implements Children {
   readonly sessions = { issue: () => undefined, find: () => undefined, end: () => false }
   readonly running = { sessions: 0, processes: 1 }
   info: UpstreamInfo | undefined
-  readonly #life: SupervisedChild
+  readonly #child: SupervisedChild
 
   constructor(spec: CommandSpec, deps: ChildrenDeps) {
-    this.#life = begin({ ...spec, shared: true }, {}, deps, {
+    this.#child = begin({ ...spec, shared: true }, {}, deps, {
       onState: ({ info }) => {
         this.info = info ?? this.info
       },
-      // Other notifications concern a single caller, and it is unknown which.
+      // Other notifications are for a single caller, and the child does not say which.
       onListChanged: notification => deps.listeners.tell(notification, () => true),
-      onHopeless: deps.onHopeless,
+      onGiveUp: deps.onGiveUp,
     })
   }
 
   get ready(): boolean {
-    return this.#life.state.state === 'ready'
+    return this.#child.state.state === 'ready'
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    return this.#life.request(call, signal)
+    return this.#child.request(call, signal)
   }
 
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
-    return this.#life.subscribe(subscription, signal)
+    return this.#child.subscribe(subscription, signal)
   }
 
   tell(): void {}
 
   close(): Promise<void> {
-    return this.#life.close()
+    return this.#child.close()
   }
 }

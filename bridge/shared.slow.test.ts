@@ -27,7 +27,7 @@ import { MAX_STREAMS } from './bridge.ts'
 
 const INFO = { name: 'test', version: '1' }
 const { signal } = new AbortController()
-/** No leap of the clock reaches so far. */
+/** Longer than the tests advance the clock. */
 const LONG_MS = 3_600_000
 
 function upstreamOf(t: TestContext, { url }: TestBridge, headers: Record<string, string> = {}) {
@@ -169,7 +169,7 @@ test('calls in flight fail at once when the child dies; the next call gets a new
   assert.notEqual((await callTool(bridge.url, 'pid', {})).content[0]?.text, before)
 })
 
-test('it is ready only while a child is up', async t => {
+test('the bridge is ready only while a child is up', async t => {
   const starting = await startTestBridge(t, { mode: 'hang-initialize', impatient: true })
   assert.equal(await starting.readiness(), 503)
   const early = await post(starting.url, legacy('initialize', { protocolVersion: '2025-11-25' }))
@@ -187,29 +187,29 @@ test('it is ready only while a child is up', async t => {
   await bridge.untilReadiness(200)
 })
 
-test('after three failures in a row the bridge gives up with the reason', async t => {
+test('after three consecutive failures the bridge gives up with the reason', async t => {
   const clock = createLeapClock()
   const command = { ...rudeCommand('exit-1'), startTimeoutMs: LONG_MS }
-  const { hopeless } = await startTestBridge(t, { command, impatient: true, clock })
+  const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 20)
-  const { reason, message, stderr } = await hopeless
+  const { reason, message, stderr } = await gaveUp
   clearInterval(hurry)
   assert.equal(reason, 'CrashLooping')
   assert.match(message, /ended with exit code 1 before it was ready: cannot open the database/)
   assert.deepEqual(stderr, ['cannot open the database: no such file'])
 })
 
-test('a command that does not exist is named', async t => {
+test('the error for a command that does not exist names it', async t => {
   const clock = createLeapClock()
   const command = { command: 'no-such-command', args: [], env: {}, startTimeoutMs: LONG_MS }
-  const { hopeless } = await startTestBridge(t, { command, impatient: true, clock })
+  const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 20)
-  const { reason, message } = await hopeless
+  const { reason, message } = await gaveUp
   clearInterval(hurry)
   assert.deepEqual([reason, message], ['CommandNotFound', 'the command no-such-command was not found'])
 })
 
-test('a caller that goes away cancels its call at the child', async t => {
+test('a call is cancelled at the child if its caller disconnects', async t => {
   const { url } = await startTestBridge(t)
   const gone = new AbortController()
   const body = JSON.stringify(legacy('tools/call', { name: 'hang' }))
@@ -260,7 +260,7 @@ test('requests need the token, except for health checks', async t => {
   assert.equal(await status('Bearer second-token'), 200)
 })
 
-test('while it drains it is not ready, answers what comes on open connections, and ends them', async t => {
+test('during the drain, the bridge is not ready, answers requests on open connections, and closes them', async t => {
   const bridge = await startTestBridge(t, { mode: 'polite' })
   const sleeping = post(bridge.url, legacy('tools/call', { name: 'sleep', arguments: { ms: 300 } }))
   const stream = await fetch(bridge.url, { headers: { accept: 'text/event-stream' } })
@@ -278,7 +278,7 @@ test('while it drains it is not ready, answers what comes on open connections, a
   await assert.rejects(fetch(`${bridge.origin}/healthz`))
 })
 
-test('before it closes its connections it refuses further calls, and the error says so', async t => {
+test('before the bridge closes its connections, it refuses further calls with an error that says so', async t => {
   const bridge = await startTestBridge(t, { mode: 'polite' })
   await callTool(bridge.url, 'echo', { text: 'x' })
   const closed = bridge.close(10_000)

@@ -31,9 +31,9 @@ export type SiteOptions = {
   log: Log
 }
 
-/** Further calls are refused with 503. */
+/** Maximum number of calls in flight; more are refused with 503. */
 const MAX_CALLS = 512
-const SOON = ['retry-after', '1']
+const RETRY_AFTER_1S = ['retry-after', '1']
 
 export class Site {
   readonly inFlight = new InFlight()
@@ -58,13 +58,13 @@ export class Site {
     })
   }
 
-  /** From now on every response closes its connection, so that callers use another pod; ends all listening streams. */
+  /** Closes the connection after every further response, so that callers use another pod, and ends all listening streams. */
   drain(): void {
     this.#draining = true
     this.#endpoint.end()
   }
 
-  /** From now on requests are answered that they were not taken, so that callers send them to another pod. */
+  /** Refuses all further requests with an error that tells callers to send them to another pod. */
   refuse(): void {
     this.#closing = true
   }
@@ -97,7 +97,7 @@ export class Site {
     }
   }
 
-  /** Callers who share a child are distinguished by the name that the router sends; others by their sessions. */
+  /** With a shared child, callers are distinguished by the id that the router sends in a header; otherwise by their sessions. */
   #identityOf(headers: RequestHeaders): Identity {
     const id = this.#options.sessions === 'shared' ? headerOf(headers, CALLER_HEADER) : undefined
     return id === undefined ? ANONYMOUS : { ...ANONYMOUS, id }
@@ -106,7 +106,7 @@ export class Site {
   #refusal({ headers, method }: IncomingMessage): Refusal | undefined {
     const { admits, children, instance } = this.#options
     if (this.#closing)
-      return { status: 503, message: 'The server is ending', headers: [CLOSING_HEADER, 'true'] }
+      return { status: 503, message: 'The server is shutting down', headers: [CLOSING_HEADER, 'true'] }
     if (headers.origin !== undefined) return { status: 403, message: 'This endpoint is not for web pages' }
     if (admits && !admits(headers.authorization))
       return {
@@ -114,14 +114,19 @@ export class Site {
         message: 'The bearer token is missing or wrong',
         headers: ['www-authenticate', 'Bearer'],
       }
-    // It was made before what the router means, or for somebody else: the router tries again.
+    // This pod is from an older revision or serves another user: the router tries again.
     if (instance !== undefined && headerOf(headers, INSTANCE_HEADER) !== instance)
       return { status: 503, message: 'This is another instance', headers: [CLOSING_HEADER, 'true'] }
     if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
       return { status: 405, message: 'Method not allowed', headers: ['allow', 'POST, GET, DELETE'] }
-    if (!children.info) return { status: 503, message: 'The server is still starting', headers: SOON }
+    if (!children.info)
+      return { status: 503, message: 'The server is still starting', headers: RETRY_AFTER_1S }
     if (method === 'POST' && this.inFlight.size >= MAX_CALLS)
-      return { status: 503, message: `All ${MAX_CALLS} calls at once are in use`, headers: SOON }
+      return {
+        status: 503,
+        message: `The limit of ${MAX_CALLS} concurrent calls is reached`,
+        headers: RETRY_AFTER_1S,
+      }
     return undefined
   }
 }

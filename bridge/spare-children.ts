@@ -1,20 +1,20 @@
-/** Children started in advance for the next calls; they end when no call comes. */
+/** Children that are started in advance for the next calls, and end if no call comes. */
 import type { Clock, Timer } from '../core/async.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 
 export type SpareChildrenOptions = {
   begin: () => SupervisedChild
-  drop: (life: SupervisedChild) => void
+  drop: (child: SupervisedChild) => void
   clock: Clock
   idleAfterMs: number
 }
 
-/** Two, so that a call right after another still finds a child that is ready. */
+/** Two, so that a call that directly follows another one also gets a child that is ready. */
 const SPARES = 2
 
 export class SpareChildren {
   readonly #options: SpareChildrenOptions
-  /** Oldest first: it is ready first. */
+  /** Oldest first, because the oldest is ready first. */
   readonly #waiting: SupervisedChild[] = []
   #idle: Timer | undefined
 
@@ -34,6 +34,6 @@ export class SpareChildren {
 
   close(): void {
     this.#idle?.cancel()
-    for (const life of this.#waiting.splice(0)) this.#options.drop(life)
+    for (const child of this.#waiting.splice(0)) this.#options.drop(child)
   }
 }

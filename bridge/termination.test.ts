@@ -12,7 +12,7 @@ test('the message begins with the reason; the last lines of output follow, oldes
   assert.equal(terminationText(WORDS, []), 'CrashLooping: The server ended again\none\ntwo')
 })
 
-test('secrets are removed: given values, and values of names that look secret', () => {
+test('secrets are removed: the given values, and values whose name suggests a secret', () => {
   const words = { ...WORDS, message: 'bad key s3cr3t-value', lines: ['token=abcdef', 'http://me:pw12@host/'] }
   assert.equal(
     terminationText(words, ['s3cr3t-value']),
@@ -20,7 +20,7 @@ test('secrets are removed: given values, and values of names that look secret', 
   )
 })
 
-test('as many of the last lines are kept as fit', () => {
+test('as many of the last lines as fit are kept', () => {
   const lines = Array.from({ length: 50 }, (_, index) => `${index} ${'é'.repeat(100)}`)
   const text = terminationText({ ...WORDS, message: 'x'.repeat(5_000), lines }, [])
   assert.ok(Buffer.byteLength(text) <= MAX_BYTES)

@@ -2,7 +2,7 @@
 import { truncate, writeFile } from 'node:fs/promises'
 import { harmless, secretLines } from '../core/mcp/client/stdio/harmless.ts'
 
-export type LastWords = {
+export type TerminationMessage = {
   /** CamelCase: CrashLooping, StartTimeout, CommandNotFound, InstallFailed, … */
   reason: string
   /** One sentence. */
@@ -16,7 +16,10 @@ export const MAX_BYTES = 4_000
 const MAX_FIRST_LINE_BYTES = 1_000
 
 /** `<Reason>: <sentence>`, followed by as many of the last lines as fit; without secrets. Pure. */
-export function terminationText({ reason, message, lines }: LastWords, secrets: readonly string[]): string {
+export function terminationText(
+  { reason, message, lines }: TerminationMessage,
+  secrets: readonly string[],
+): string {
   const hidden = secretLines(secrets)
   const first = cut(oneLine(`${reason}: ${harmless(message, hidden)}`), MAX_FIRST_LINE_BYTES)
   let rest = ''
@@ -30,12 +33,12 @@ export function terminationText({ reason, message, lines }: LastWords, secrets: 
 
 export async function writeTermination(
   { terminationLog, secrets }: { terminationLog: string; secrets: readonly string[] },
-  words: LastWords,
+  words: TerminationMessage,
 ): Promise<void> {
   await replace(terminationLog, terminationText(words, secrets))
 }
 
-/** What a container that succeeds reports to the operator, as JSON. Nothing is written if it is too long to be kept whole. */
+/** Reports the result of a successful container to the operator, as JSON. Writes nothing if the kubelet would truncate it. */
 export async function writeReport(
   { terminationLog }: { terminationLog: string },
   report: object,
@@ -44,13 +47,13 @@ export async function writeReport(
   if (Buffer.byteLength(text) <= MAX_BYTES) await replace(terminationLog, text)
 }
 
-/** Writes only to an existing file: outside a pod there is none, and nobody would read it. */
+/** Writes only to an existing file: the kubelet creates it, and outside a pod nobody reads it. */
 async function replace(file: string, text: string): Promise<void> {
   try {
     await truncate(file)
     await writeFile(file, text, { flag: 'r+' })
   } catch {
-    // No such file: the reason is in the log.
+    // There is no such file outside a pod; the reason is also in the log.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Installs one npm or PyPI package into a separate folder, and finds the program to start. */
+/** Installs an npm or PyPI package into a separate folder, and finds the program to start. */
 import { mkdir, rm } from 'node:fs/promises'
 import { Fault, messageOf } from '../errors.ts'
 import { installNpm } from './npm.ts'
@@ -8,7 +8,7 @@ import type { RunOptions } from './run.ts'
 export type PackageSource = {
   kind: 'npm' | 'pypi'
   package: string
-  /** Default: the latest. */
+  /** Default: the latest version. */
   version?: string
   /** The program to start, if the package has several. */
   bin?: string
@@ -21,10 +21,10 @@ export type InstallOptions = RunOptions & {
   verify?: (release: Release) => Promise<void>
 }
 
-/** What identifies the content of a package: equal releases should have equal integrities. */
+/** Identifies the content of a package: the same version and variant should always have the same integrity. */
 export type Release = {
   version: string
-  /** What else the content depends on: for PyPI the version of Python, which selects the wheel. */
+  /** PyPI only: the version of Python, on which the content depends, because it selects the wheel. */
   variant?: string
   /** npm: `dist.integrity` of the registry. PyPI: a digest of the installed files. Undefined if it is not known. */
   integrity: string | undefined

@@ -1,9 +1,9 @@
-/** What a version of a package contained when it was first installed, and the refusal of other content under that version. Pure. */
+/** Records of the content of package versions at their first installation, and the error if that content has changed. Pure. */
 import { Fault, messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
 import type { PackageSource, Release } from './install.ts'
 
-/** The content of one version. `platform`: PyPI only, whose wheels differ by platform and Python. */
+/** The content of one version. `platform`: set for PyPI only, because wheels differ by platform and Python version. */
 export type PackageRecord = {
   kind: 'npm' | 'pypi'
   package: string
@@ -12,23 +12,23 @@ export type PackageRecord = {
   integrity: string
 }
 
-/** What was installed before, as pods read it: at most one record for each version and platform. */
+/** The records of earlier installations, as pods read them: at most one for each version and platform. */
 export type KnownPackages = {
   records: readonly PackageRecord[]
   /** An integrity that somebody approved: it may replace the recorded one. */
   approved?: string
 }
 
-/** `what`: `greeter 1.0.0 of npm`. `known`: the integrity that was recorded. */
+/** `what`: such as `greeter 1.0.0 of npm`. `known`: the recorded integrity. `found`: the integrity of the new content. */
 export type ChangedPackage = { what: string; known: string; found: string }
 
-/** Characters of a name, a version or an integrity; what is longer is not recorded. */
+/** Maximum number of characters of a name, a version or an integrity; longer values are not recorded. */
 const MAX_TEXT = 512
 const CHANGED =
   /(\S+ \S+ of (?:npm|PyPI)) has other content .*?: its integrity is (.+?), it was (.+?)\.(?: |$)/
 const INTEGRITY = /^[a-z]\w*-[\w+/= -]+$/
 
-/** Undefined if the integrity is not known, so that there is nothing to compare. `host`: `process`, or an object like it. */
+/** Undefined if the integrity is not known, because then there is nothing to compare. `host`: `process`, or a replacement in tests. */
 export function recordOf(
   { kind, package: name }: PackageSource,
   { version, variant = '', integrity }: Release,
@@ -49,7 +49,7 @@ export function recorded(
   )
 }
 
-/** Undefined for what is not a record, also if a text in it is too long. */
+/** Undefined if the value is not a valid record, for example if a text in it is too long. */
 export function readRecord(value: unknown): PackageRecord | undefined {
   if (!isObject(value)) return undefined
   const { kind, package: name, version, platform, integrity } = value
@@ -58,7 +58,7 @@ export function readRecord(value: unknown): PackageRecord | undefined {
   return { kind, package: name, version, ...(platform !== undefined && { platform }), integrity }
 }
 
-/** Reads the JSON of known packages. Throws Fault `invalid_data`, also if only one record is damaged. */
+/** Reads the JSON of known packages. Throws Fault `invalid_data` if any record is damaged. */
 export function parseKnown(text: string): KnownPackages {
   try {
     const known: unknown = JSON.parse(text)
@@ -70,10 +70,10 @@ export function parseKnown(text: string): KnownPackages {
   } catch (cause) {
     throw new Fault('invalid_data', `it is not JSON: ${messageOf(cause)}`, { cause })
   }
-  throw new Fault('invalid_data', 'it has a record of another form')
+  throw new Fault('invalid_data', 'it contains an invalid record')
 }
 
-/** Whether it has the form of an integrity, such as `sha512-…`; digests of pinned tools have not. */
+/** Whether a value looks like an integrity, such as `sha512-…`. Digests of pinned tools do not. */
 export function isIntegrity(value: unknown): value is string {
   return isText(value) && INTEGRITY.test(value)
 }
@@ -87,7 +87,7 @@ export function integrityChanged(
   return new Fault(
     'io',
     `${name} ${version} of ${registry} has other content than when it was first installed ${where}: its integrity is ${integrity}, it was ${known}. ` +
-      'A published version does not change by itself: the registry, or what stands between, may not be trustworthy. ' +
+      'A published version does not change by itself: the registry, or a proxy or mirror in between, may not be trustworthy. ' +
       `Use another version, or ask the publisher; if the change is right, ${remedy}.`,
     { details: { reason: 'IntegrityChanged' } },
   )

@@ -9,8 +9,8 @@ import { run } from './run.ts'
 const QUIET = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
 
 /**
- * Installs `source` below `folder`. Install scripts run, as with npx, because servers with native modules need them. The modules are
- * built for the first Node on the PATH.
+ * Installs `source` below `folder`. Install scripts run, as with npx, because servers with native modules need them. Native modules
+ * are built for the first Node on the PATH.
  */
 export async function installNpm(
   source: PackageSource,
@@ -24,7 +24,7 @@ export async function installNpm(
   const npm = (...args: string[]) =>
     run('npm', ['install', ...args, ...fixed], { ...options, cwd: folder }).catch(explain)
   if (options.verify) {
-    // Resolves without fetching; npm then installs by the lock file, which holds the integrity that was verified.
+    // Resolves without downloading. The second `npm install` uses the lock file, which contains the verified integrity.
     await npm(wanted, '--save=true', '--package-lock-only', '--package-lock=true')
     await options.verify(await readLocked(source, folder))
     await npm('--package-lock=true')
@@ -46,7 +46,7 @@ async function readLocked(source: PackageSource, folder: string): Promise<Releas
   }
 }
 
-/** The command that starts a package's program: JavaScript runs on the Node at the path `node`, anything else directly. */
+/** The command that starts a package's program: JavaScript is run by the Node at the path `node`, anything else runs directly. */
 export async function npmCommand(
   program: string,
   node: string,

@@ -35,7 +35,7 @@ export async function installPypi(
   return installed
 }
 
-/** pip installs from an index without TLS only if its host is a trusted one. */
+/** pip installs from an index without TLS only with `--trusted-host`. */
 function pipIndex(registry: string | undefined): string[] {
   if (!registry) return []
   const { protocol, hostname } = new URL(registry)
@@ -54,16 +54,18 @@ async function findPython(options: RunOptions): Promise<string> {
   const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`
   for (const python of PYTHONS) if (await succeeds(python, ['-c', check], options)) return python
   options.signal.throwIfAborted()
-  throw missing(`Neither uv nor Python ${major}.${minor} or newer with venv was found on the PATH.`)
+  throw packageManagerMissing(
+    `Neither uv nor Python ${major}.${minor} or newer with venv was found on the PATH.`,
+  )
 }
 
 function explainVenv(error: unknown): never {
   if (error instanceof Fault && error.code === 'cancelled') throw error
-  throw missing(`uv was not found, and Python could not create a virtual environment.`, error)
+  throw packageManagerMissing(`uv was not found, and Python could not create a virtual environment.`, error)
 }
 
-function missing(what: string, cause?: unknown): Fault {
-  return new Fault('io', `${what} Install uv, then try again. The other servers work without it.`, {
+function packageManagerMissing(sentence: string, cause?: unknown): Fault {
+  return new Fault('io', `${sentence} Install uv, then try again. The other servers work without it.`, {
     cause,
     details: { reason: 'PackageManagerMissing' },
   })
@@ -86,14 +88,15 @@ async function readInstalled(
   return { version, program, packages, info }
 }
 
-/** What installers write, which differs between installations; and scripts, which contain the path of the environment. */
-const WRITTEN = /^\.\.|\.pyc$|\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
+/** Files that differ between installations: those that the installer writes, and scripts, which contain the path of the environment. */
+const VARYING_FILES =
+  /^\.\.|\.pyc$|\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
 
-/** Digest of the files that the package's RECORD lists: the same by uv, which does not tell the digest of an archive, and by pip. */
+/** Digest of the files that the package's RECORD lists. It is the same with uv and pip; uv does not report the digest of the archive. */
 async function digestOfFiles(packages: string, info: string): Promise<string | undefined> {
   const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
   const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
-  const own = [...new Set(names)].filter(name => !WRITTEN.test(name) && !isAbsolute(name)).sort()
+  const own = [...new Set(names)].filter(name => !VARYING_FILES.test(name) && !isAbsolute(name)).sort()
   if (own.length === 0) return undefined
   const digest = createHash('sha256')
   for (const name of own) {
@@ -105,11 +108,11 @@ async function digestOfFiles(packages: string, info: string): Promise<string | u
 
 function isInfoOf(folder: string, name: string): boolean {
   const match = /^(.+)-[^-]+\.dist-info$/.exec(folder)
-  return match?.[1] !== undefined && normal(match[1]) === normal(name)
+  return match?.[1] !== undefined && normalized(match[1]) === normalized(name)
 }
 
 /** The normalized name (PEP 503), without extras such as `[cli]`. */
-function normal(name: string): string {
+function normalized(name: string): string {
   return name
     .replace(/\[.*$/, '')
     .replace(/[-_.]+/g, '-')
@@ -124,7 +127,9 @@ function consoleScripts(entryPoints: string): string[] {
 function chooseScript(source: PackageSource, scripts: string[]): string {
   const script =
     source.bin ||
-    (scripts.length === 1 ? scripts[0] : scripts.find(name => normal(name) === normal(source.package)))
+    (scripts.length === 1
+      ? scripts[0]
+      : scripts.find(name => normalized(name) === normalized(source.package)))
   if (script !== undefined && scripts.includes(script)) return script
   const known = scripts.length === 0 ? 'it has none' : `it has ${scripts.join(', ')}`
   throw new Fault('io', `Set \`bin\` to the program of ${source.package} to start: ${known}.`, {

@@ -5,7 +5,7 @@ import type { Reaper } from '../mcp/client/stdio/reaper.ts'
 
 const KEPT_LINES = 40
 const KEPT_LINE_LENGTH = 500
-const KEPT_STDOUT = 64 * 1024
+const MAX_STDOUT = 64 * 1024
 const INSTALLER_LIMIT_MS = 10 * 60_000
 
 export type RunOptions = {
@@ -19,8 +19,8 @@ export type RunOptions = {
 }
 
 /**
- * Runs `command` and resolves with its standard output (about 64 KiB at most) if it exits with code 0. Rejects with Fault `io` and the
- * last lines of its output otherwise, or with `cancelled` when the signal aborts. The signal and the time limit kill its process group.
+ * Runs `command`. Resolves with its standard output (about 64 KiB at most) if it exits with code 0; otherwise rejects with Fault `io`
+ * and the last lines of its output, or with `cancelled` if the signal aborted. The signal and the time limit kill its process group.
  */
 export function run(command: string, args: string[], options: RunOptions): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export function run(command: string, args: string[], options: RunOptions): Promi
     const tail = createTail()
     let stdout = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (stdout.length < KEPT_STDOUT) stdout += text
+      if (stdout.length < MAX_STDOUT) stdout += text
       tail.add(text)
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => tail.add(text))
