@@ -1,4 +1,4 @@
-/** Keeps on disk which tools of a server were approved, beside the cached catalogs: deleting those does not approve anything. */
+/** Stores the approved tools of servers on disk, separate from the cached catalogs: deleting those does not approve anything. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const FORMAT = 1
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const MAX_FILES = 1_000
 
-/** A server of a manifest: another version or address is the same server, and its tools are compared. */
+/** A server of a manifest. If its version or address changes, it is still the same server, and its tools are compared. */
 export type Subject = {
   /** metadata.name of the McpServer. */
   server: string
@@ -19,24 +19,25 @@ export type Subject = {
   folder: string
 }
 
-export type Kept = {
+/** What is stored for a server. */
+export type ApprovalRecord = {
   approved: ToolDefinition[]
-  /** All tools as they were last found, if they differ from the approved ones. */
+  /** All tools of the list that was read last, if they differ from the approved ones. */
   found?: ToolDefinition[]
 }
 
 export type Approvals = {
-  /** The folder of the files. */
+  /** The folder that contains the files. */
   folder: string
-  /** Undefined if nothing was ever approved. A file that cannot be read approves nothing. */
-  load(subject: Subject): Promise<Kept | undefined>
+  /** Undefined if nothing was ever approved. If the file cannot be read, no tool is approved. */
+  load(subject: Subject): Promise<ApprovalRecord | undefined>
   /** Writes atomically; throws if that fails. */
-  save(subject: Subject, kept: Kept): Promise<void>
-  /** Everything kept for servers of this name. */
-  of(server: string): Promise<(Subject & Kept)[]>
+  save(subject: Subject, kept: ApprovalRecord): Promise<void>
+  /** All records of servers with this name. */
+  of(server: string): Promise<(Subject & ApprovalRecord)[]>
 }
 
-/** `cacheFolder`: the whole cache; deleting it forgets all approvals, and the next lists are approved as first ones. */
+/** `cacheFolder`: the root of the cache. Deleting it loses all approvals; the next list of each server is then approved as its first. */
 export function createApprovals(cacheFolder: string): Approvals {
   const folder = join(cacheFolder, 'approved')
   const fileOf = (subject: Subject) => join(folder, nameOf(subject))
@@ -69,8 +70,8 @@ function nameOf({ server, namespace, folder }: Subject): string {
   return `${server}-${key.slice(0, 24)}.json`
 }
 
-/** Undefined if the file is not one of ours. Throws if it cannot be read. */
-async function read(file: string): Promise<(Subject & Kept) | undefined> {
+/** Undefined if the file is not a valid record. Throws if it cannot be read. */
+async function read(file: string): Promise<(Subject & ApprovalRecord) | undefined> {
   if ((await stat(file)).size > MAX_FILE_BYTES) return undefined
   const value: unknown = JSON.parse(await readFile(file, 'utf8'))
   if (!isObject(value) || value.format !== FORMAT) return undefined

@@ -1,21 +1,21 @@
-/** Finds manifests that may be of a McpGateway and cannot be used: what they protect would be open without them. Pure. */
+/** Finds invalid manifests that may be meant as a McpGateway. If they were ignored, servers could be open to everybody. Pure. */
 import type { Problem } from '../core/errors.ts'
 import type { ManifestFile } from '../core/manifests.ts'
 import { REASON } from '../crds/conditions.ts'
 import { nearestWord } from '../crds/nearest.ts'
 
 const KINDS = ['McpServer', 'McpGateway', 'McpScript']
-/** Of a document without a kind, or whose kind a syntax error hides. */
+/** Matches text of a McpGateway in a document that has no kind, or whose kind is not known because of a syntax error. */
 const GATEWAY_TEXT = /\bMcpGat|^\s*["']?(?:access|rateLimits)["']?\s*:/m
 
-/** One problem for each of them, at its place. `text` is the content of the file. */
+/** Returns one problem for each such manifest, with its line. `text`: the content of the file. */
 export function brokenGateways(
   { broken, problems }: Pick<ManifestFile, 'broken' | 'problems'>,
   text: string,
   file: string,
 ): Problem[] {
   return broken
-    .filter(({ kind }) => (kind === undefined ? GATEWAY_TEXT.test(text) : meansGateway(kind)))
+    .filter(({ kind }) => (kind === undefined ? GATEWAY_TEXT.test(text) : resemblesGateway(kind)))
     .map(({ line }, at, all) => {
       const next = all[at + 1]?.line ?? Number.POSITIVE_INFINITY
       const own = problems.filter(problem => (problem.line ?? 0) >= line && (problem.line ?? 0) < next)
@@ -30,6 +30,6 @@ export function brokenGateways(
     })
 }
 
-function meansGateway(kind: string): boolean {
+function resemblesGateway(kind: string): boolean {
   return nearestWord(kind, KINDS) === 'McpGateway'
 }

@@ -1,24 +1,27 @@
-/** The tokens by which a laptop's gateway admits callers: those of its manifest's Secret, or one that was made for this run. Pure. */
+/** The tokens with which callers of a local gateway authenticate: those in the manifest's Secret, or that of `LocalOptions.token`. Pure. */
 import type { AccessConfig } from '../core/catalog/access-config.ts'
 
 type Values = Readonly<Record<string, string>>
 
-/** Stands for the Secret that a made token is in: no Secret can have this name. */
-const MADE = '(made)'
+/** Name of the virtual Secret that contains `LocalOptions.token`. It is not a valid name, so no real Secret has it. */
+const OPTION_SECRET = '(made)'
 
-/** Only callers with `token` are admitted, unless the gateway says itself who is. Undefined: nothing changes. */
+/** Restricts access to callers with `token`, unless the gateway has an `auth` of its own or `token` is undefined. */
 export function withToken(access: AccessConfig, token: string | undefined): AccessConfig {
   if (token === undefined || access.auth) return access
-  return { ...access, auth: { anonymous: false, jwt: [], tokens: { secretName: MADE }, revoked: [] } }
+  return {
+    ...access,
+    auth: { anonymous: false, jwt: [], tokens: { secretName: OPTION_SECRET }, revoked: [] },
+  }
 }
 
-/** Whether callers are different people. Who starts a gateway with a token of its own has the only one. */
+/** Whether callers can be different people. They are not if there is only `LocalOptions.token`: then all callers use the same token. */
 export function distinguishesCallers({ auth }: AccessConfig): boolean {
-  return auth !== undefined && auth.tokens?.secretName !== MADE
+  return auth !== undefined && auth.tokens?.secretName !== OPTION_SECRET
 }
 
-/** Looks a Secret up. `manifestTokens`: those of the Secret that the manifest names. */
+/** Returns the lookup of the Secret with the callers' tokens. `manifestTokens`: the tokens in the Secret that the manifest refers to. */
 export function callerCredentials(token: string | undefined, manifestTokens: () => Values | undefined) {
-  const made = token === undefined ? undefined : { portolan: token }
-  return { secret: (name: string) => (name === MADE ? made : manifestTokens()) }
+  const optionValues = token === undefined ? undefined : { portolan: token }
+  return { secret: (name: string) => (name === OPTION_SECRET ? optionValues : manifestTokens()) }
 }

@@ -1,4 +1,4 @@
-/** Caches server catalogs on disk, by a digest of their source, so that a restarted gateway serves all lists at once. */
+/** Caches server catalogs on disk by a digest of their source, so that a restarted gateway can serve all lists at once. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { isObject } from '../core/json.ts'
 import { replaceFile } from '../core/replace-file.ts'
 
-/** Part of every key: files of another format are not found. */
+/** Part of every key, so that files of another format are never found. */
 const FORMAT = 1
 const MAX_FILES = 1000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -21,13 +21,13 @@ export type CachedCatalog = {
 export type CatalogCache = {
   /** The catalog cached for this revision of a server; undefined if there is none that can be read. */
   load(server: string, revision: string): Promise<CachedCatalog | undefined>
-  /** Writes a catalog atomically. Throws if that fails; the gateway works without the cache too. */
+  /** Writes a catalog atomically. Throws if that fails; the gateway also works without the cache. */
   save(server: string, revision: string, cached: CachedCatalog): Promise<void>
-  /** Deletes the oldest files above the limit. */
+  /** Deletes the oldest files if there are more than the limit. */
   prune(): Promise<void>
 }
 
-/** `revision` identifies what produces a list (package, version, arguments, references in env) without secret values. */
+/** `revision` identifies the source of a list (package, version, arguments, references in env), without secret values. */
 export function createCatalogCache(folder: string): CatalogCache {
   const fileOf = (server: string, revision: string) => {
     const key = createHash('sha256')

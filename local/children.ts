@@ -1,4 +1,4 @@
-/** The servers that run on this machine: one upstream each, replaced only if a manifest's change affects the connection. */
+/** The servers that run on this machine. Each has one upstream, which is replaced only if a change of the manifest requires it. */
 import { connectionDigest, sourceDigest } from '../core/catalog/digests.ts'
 import { DEFAULT_NAMESPACE, type ServerObservation } from '../core/catalog/resolve.ts'
 import type { RouterServer, UserSecret } from '../core/catalog/router-config.ts'
@@ -18,27 +18,27 @@ import { type UserInputs, withUser } from './user-secrets.ts'
 
 export type DesiredServer = {
   server: McpServer
-  /** The folder of its manifest, to which its paths are relative. */
+  /** The folder of its manifest; paths in the manifest are relative to it. */
   folder: string
   inputs: LaunchInputs
   /** The credentials of its users. */
   users: readonly UserInputs[]
-  /** Whether the gateway has `auth`: then the person at this machine is a user like others, whose login reads no lists. */
+  /** Whether the gateway has `auth`: then lists are not read with the login of the person at this machine, who is a user like any other. */
   knowsCallers: boolean
 }
 
-/** Identifies what produces a server's list, as the cache's key. */
+/** Identifies the source of a server's list; the key in the catalog cache. */
 export function listRevision(wanted: DesiredServer): string {
   const { server, folder, inputs } = wanted
   return `${sourceDigest(server)} ${folder} ${inputs.files}${readerOf(wanted)}`
 }
 
-/** Distinguishes a list that was read without a user from one that was read with the login of the person at this machine. */
+/** Distinguishes a list that is read without a user from one that is read with the login of the person at this machine. */
 function readerOf({ server, knowsCallers }: DesiredServer): string {
   return knowsCallers && server.spec.auth?.perUser?.oauth ? '-nobody' : ''
 }
 
-/** Identifies a server to what was approved of it. */
+/** The key of a server in the approvals. */
 export function subjectOf({ metadata }: McpServer, folder: string): Subject {
   return { server: metadata.name, namespace: metadata.namespace ?? DEFAULT_NAMESPACE, folder }
 }
@@ -63,16 +63,16 @@ export class Children {
   readonly #deps: ChildrenDeps
   #children = new Map<string, Child>()
   #refused = new Map<string, ServerObservation>()
-  /** How often a server was restarted at its user's request: part of what identifies its connection. */
+  /** How often a server was restarted on request. Part of the identity of its connection, so that a restart replaces the upstream. */
   readonly #restarts = new Map<string, number>()
-  /** Closing upstreams of removed or changed servers. */
+  /** Upstreams of removed or changed servers that are being closed. */
   readonly #closing = new Set<Promise<void>>()
 
   constructor(deps: ChildrenDeps) {
     this.#deps = deps
   }
 
-  /** Starts new servers, closes removed ones, replaces changed ones and leaves the others alone. */
+  /** Starts new servers, closes removed ones and replaces changed ones. */
   apply(desired: readonly DesiredServer[]): void {
     const next = new Map<string, Child>()
     const refused = new Map<string, ServerObservation>()
@@ -115,7 +115,7 @@ export class Children {
     return this.#children.get(name)?.discovery.observed()
   }
 
-  /** Tools may have been approved by another process. */
+  /** Reads the approvals again: another process may have approved tools. */
   async readApprovals(): Promise<void> {
     await Promise.all([...this.#children.values()].map(({ discovery }) => discovery.readApprovals()))
   }
@@ -129,19 +129,19 @@ export class Children {
   }
 
   /** Call when a call of this server was refused because of its state. */
-  wanted(server: string): void {
-    this.#children.get(server)?.discovery.wanted()
+  retryIfFailed(server: string): void {
+    this.#children.get(server)?.discovery.retryIfFailed()
   }
 
-  /** The upstream of a server, or of one of its users, for the router's pool; a replaced one stays open until the pool closes it. */
+  /** The upstream of a server, or of one of its users, for the router's pool. A replaced upstream stays open until the pool closes it. */
   connect(server: RouterServer, user?: ConnectedUser): Upstream {
     const child = server.endpoint.kind === 'local' ? this.#children.get(server.endpoint.id) : undefined
-    if (!child) return absent()
+    if (!child) return removedUpstream()
     return user ? this.#launchFor(child.wanted, user) : child.shared.lease()
   }
 
-  /** How a server is to run; undefined if it is not run here. */
-  wantedAs(name: string): DesiredServer | undefined {
+  /** The desired state of a server; undefined if it does not run here. */
+  desiredServer(name: string): DesiredServer | undefined {
     return this.#children.get(name)?.wanted
   }
 
@@ -150,7 +150,7 @@ export class Children {
     this.#children.get(name)?.discovery.refresh()
   }
 
-  /** Starts or connects a server now. Throws its Fault. */
+  /** Starts or connects a server now. Throws the Fault if that fails. */
   async wake(name: string): Promise<void> {
     const child = this.#children.get(name)
     if (!child) return
@@ -162,7 +162,7 @@ export class Children {
     }
   }
 
-  /** Replaces a server by a new one, as if its manifest had changed: calls in flight may finish. Throws the Fault of its start. */
+  /** Replaces a server's upstream as if its manifest had changed: calls in flight may finish. Throws the Fault if the start fails. */
   async restart(name: string): Promise<void> {
     const child = this.#children.get(name)
     if (!child) return
@@ -186,11 +186,11 @@ export class Children {
     const connection = `${digest}${restarts === undefined ? '' : `-${restarts}`}`
     const current = this.#children.get(server.metadata.name)
     if (current?.connection === connection) {
-      const isAsked = refreshOf(current.server) !== refreshOf(server)
+      const isRefreshRequested = refreshOf(current.server) !== refreshOf(server)
       current.server = server
       current.wanted = wanted
       current.discovery.serveAgain()
-      if (isAsked) current.discovery.refresh()
+      if (isRefreshRequested) current.discovery.refresh()
       return current
     }
     const shared = new SharedUpstream(this.#deps.launch(wanted))
@@ -230,7 +230,7 @@ export class Children {
   }
 }
 
-/** Shares one upstream between discovery and the router's pool: closed when all leases are. */
+/** Shares one upstream between discovery and the router's pool. It is closed when all leases have been closed. */
 class SharedUpstream {
   readonly #upstream: Upstream
   #leases = 0
@@ -268,11 +268,11 @@ class SharedUpstream {
   }
 }
 
-/** For a server that was removed between a snapshot and a call. */
-function absent(): Upstream {
-  const gone = () =>
+/** Stands in for a server that was removed between a snapshot and a call. */
+function removedUpstream(): Upstream {
+  const fail = () =>
     Promise.reject(
       new Fault('upstream_unreachable', 'the server was just removed or changed', { retryable: true }),
     )
-  return { connect: gone, request: gone, onEvent: () => () => {}, close: async () => {} }
+  return { connect: fail, request: fail, onEvent: () => () => {}, close: async () => {} }
 }

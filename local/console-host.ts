@@ -1,4 +1,4 @@
-/** The data of a laptop's console, and its actions: wake, restart and read servers again, and approve changed tools. */
+/** The data and the actions of a local gateway's console: wake or restart a server, read its lists again, approve its changed tools. */
 
 import { changesOf } from '../core/catalog/tool-changes.ts'
 import { diffTools } from '../core/catalog/tool-diff.ts'
@@ -23,7 +23,7 @@ export type ConsoleHostOptions = {
 export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
   const { children, approvals, tails, reloader, isReady } = options
   const keptOf = (name: string) => {
-    const wanted = children.wantedAs(name)
+    const wanted = children.desiredServer(name)
     return wanted && approvals.load(subjectOf(wanted.server, wanted.folder))
   }
   return {
@@ -34,7 +34,7 @@ export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
     server: name => serverOf(children, name),
     stderr: tails.lines,
     manifest(name) {
-      const wanted = children.wantedAs(name)
+      const wanted = children.desiredServer(name)
       return wanted && shownManifest(wanted.server)
     },
     async changes(name) {
@@ -49,25 +49,28 @@ export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
 async function act(action: ConsoleAction, options: ConsoleHostOptions): Promise<void> {
   const { children } = options
   const { server } = action
-  if (!children.wantedAs(server)) throw notRun(server)
+  if (!children.desiredServer(server)) throw notRun(server)
   if (action.action === 'approve') return approve(server, action.digest, options)
   if (action.action === 'read') children.refresh(server)
   else if (action.action === 'wake') await children.wake(server)
   else await children.restart(server)
 }
 
-/** Only what was looked at: if the tools changed again, nothing is approved. */
+/** Approves only the changes with this digest: if the tools have changed again since they were shown, nothing is approved. */
 async function approve(
   server: string,
   digest: string,
   { children, approvals }: ConsoleHostOptions,
 ): Promise<void> {
-  const wanted = children.wantedAs(server)
+  const wanted = children.desiredServer(server)
   if (!wanted) throw notRun(server)
   const subject = subjectOf(wanted.server, wanted.folder)
   const { approved, found } = (await approvals.load(subject)) ?? { approved: [] }
   if (!found || changesOf(approved, found)?.digest !== digest)
-    throw new Fault('conflict', `The tools of ${server} changed again: look at them before you approve them.`)
+    throw new Fault(
+      'conflict',
+      `The tools of ${server} have changed again: review them before you approve them.`,
+    )
   await approvals.save(subject, { approved: found })
   await children.readApprovals()
 }
@@ -76,7 +79,7 @@ function serverOf(children: Children, name: string): ReturnType<ConsoleHost['ser
   const observed = children.observed(name)
   if (!observed) return undefined
   const { since, discoveredAt, cached, failure, changes, hidden } = observed
-  const pin = children.wantedAs(name)?.server.spec.tools.pin
+  const pin = children.desiredServer(name)?.server.spec.tools.pin
   return {
     since,
     list: {
@@ -90,5 +93,8 @@ function serverOf(children: Children, name: string): ReturnType<ConsoleHost['ser
 }
 
 function notRun(server: string): Fault {
-  return new Fault('not_found', `The server ${server} does not run here: its manifest says why.`)
+  return new Fault(
+    'not_found',
+    `The server ${server} does not run here: see its manifest and the reported problems.`,
+  )
 }

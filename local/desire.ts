@@ -1,4 +1,4 @@
-/** What the manifests ask for: one gateway, and the servers and scripts that it selects. Pure. */
+/** Computes the desired state from the manifests: one gateway, and the servers and scripts that it selects. Pure. */
 
 import type { ConfigMapValues } from '../core/catalog/endpoint.ts'
 import { DEFAULT_NAMESPACE, type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
@@ -19,22 +19,22 @@ export type Desired = {
   gateway?: McpGateway
   /** Why no gateway could be chosen. */
   undecided?: Problem
-  /** All servers of the manifests, each name once. */
+  /** All servers of the manifests; names are unique. */
   servers: McpServer[]
   /** All reviewed scripts of the manifests. */
   scripts: GivenScript[]
-  /** Selected, accepted servers that are not suspended, with the folder that their paths are relative to. */
+  /** The servers to run: selected, accepted and not suspended. `folder`: the one that their paths are relative to. */
   running: PlacedServer[]
   secrets: Secret[]
   configMaps: ConfigMap[]
-  /** As the manifests alone say it: no server was observed yet. */
+  /** The router config from the manifests alone, without the observed state of any server. */
   config: RouterConfig
   problems: Problem[]
 }
 
 export type DesireOptions = {
   current?: Desired
-  /** Manifests that may be of a McpGateway and cannot be used. */
+  /** Problems of invalid manifests that may be meant as a McpGateway. */
   broken?: readonly Problem[]
   /** As in ResolveInput. */
   assumed?: boolean
@@ -43,8 +43,8 @@ export type DesireOptions = {
 }
 
 /**
- * `gatewayName` chooses among several gateways; without it there may be at most one, and none of `broken`. If none can be chosen, the
- * gateway of `current` stays.
+ * `gatewayName` selects one of several gateways. Without it, there must be at most one gateway, and `broken` must be empty. If no gateway
+ * can be chosen, that of `current` stays.
  */
 export function desire(
   manifests: readonly PlacedManifest[],
@@ -106,15 +106,15 @@ function chooseGateway(
   broken: readonly Problem[],
 ): { gateway?: McpGateway; undecided?: Problem } {
   const gateways = manifests.flatMap(({ manifest }) => (manifest.kind === 'McpGateway' ? [manifest] : []))
-  const called = (name: string | undefined) => gateways.find(({ metadata }) => metadata.name === name)
+  const byName = (name: string | undefined) => gateways.find(({ metadata }) => metadata.name === name)
   const names = gateways.map(({ metadata }) => metadata.name).join(', ')
-  const found = called(wanted)
+  const found = byName(wanted)
   if (found || (wanted === undefined && gateways.length <= 1 && broken.length === 0))
     return { gateway: found ?? gateways[0] }
   const last = current?.gateway
   const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is still served` : ''
   return {
-    gateway: called(last?.metadata.name) ?? last,
+    gateway: byName(last?.metadata.name) ?? last,
     undecided: whyUndecided(names, wanted, broken[0], stays, current === undefined),
   }
 }
@@ -128,7 +128,7 @@ function whyUndecided(
 ): Problem {
   if (broken) {
     const refused =
-      '; without it everybody could call every tool, so nothing is served: correct it, or take it away'
+      '; without it everybody could call every tool, so nothing is served: correct it or remove it'
     return { ...broken, message: `${broken.message}${isFirst ? refused : stays}` }
   }
   if (wanted === undefined)
@@ -142,7 +142,7 @@ function whyUndecided(
   }
 }
 
-/** Servers of different namespaces may share a name; on a laptop the gateway's own namespace wins, then the first. */
+/** Servers of different namespaces can have the same name. The server in the gateway's namespace is used, or else the first one. */
 function onePerName(
   manifests: readonly PlacedManifest[],
   gateway: McpGateway | undefined,

@@ -7,7 +7,7 @@ export type Failure = {
   state: 'failed' | 'authRequired'
   /** CamelCase, as in the resource's condition. */
   reason: string
-  /** One bounded line for people; agents get only the reason. */
+  /** One line of limited length, for people; agents get only the reason. */
   message: string
 }
 
@@ -32,7 +32,7 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** Shortens the output of installers and servers for the state; the log has all of it. */
+/** Shortens the output of installers and servers to one line; the log contains all of it. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= MAX_MESSAGE_CHARACTERS ? line : `${line.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`

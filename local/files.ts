@@ -1,4 +1,4 @@
-/** Reads the paths of `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state. */
+/** Reads the paths given to `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { messageOf, type Problem } from '../core/errors.ts'
@@ -18,12 +18,12 @@ import { type Address, leadsTo } from './own-address.ts'
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 const MAX_FILES = 2_000
 
-/** `folder` is what the manifest's paths are relative to. */
+/** Paths in the manifest are relative to `folder`. */
 export type PlacedManifest = LocatedManifest & { folder: string }
 
 /** The current content of the paths. */
 export type Loaded = {
-  /** Each resource once; a broken one in its last valid state. */
+  /** Each resource once; the last valid state if its manifest is broken now. */
   manifests: PlacedManifest[]
   /** Secrets and inputs of client configs. */
   imported: ImportedValues[]
@@ -31,7 +31,7 @@ export type Loaded = {
   problems: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
-  /** Manifests that may be of a McpGateway, cannot be used, and have no valid state from before. */
+  /** Problems of invalid manifests that may be meant as a McpGateway and have no earlier valid state. */
   brokenGateways: Problem[]
   files: string[]
 }
@@ -50,7 +50,7 @@ export class ManifestFiles {
   readonly #own: Address | undefined
   #known = new Map<string, KnownFile>()
 
-  /** `env` gives values to variables in client configs. Servers at the address `own` are this gateway itself and are left out. */
+  /** `env`: values for variables in client configs. `own`: the address of this gateway; servers with this address are left out. */
   constructor(paths: readonly string[], env: Readonly<Record<string, string>> = {}, own?: Address) {
     this.#paths = paths.map(path => resolve(path))
     this.#env = env
@@ -67,7 +67,7 @@ export class ManifestFiles {
     return [...new Set(folders)]
   }
 
-  /** Whether a change of this file can matter. */
+  /** Whether a change of this file can change the result of `scan`. */
   concerns(file: string): boolean {
     return EXTENSIONS.has(extname(file)) || this.#paths.includes(file)
   }
@@ -132,7 +132,7 @@ export class ManifestFiles {
         ...(known ?? { text: '', good: [] }),
         now: { manifests: [], problems: [read.problem], broken: [] },
       }
-    if (known?.text === read.text && !readsMore(known.now)) return known
+    if (known?.text === read.text && !hasUnreadable(known.now)) return known
     const now = this.#parse(read.text, file, given)
     return { text: read.text, now, ...lastGood(now, known) }
   }
@@ -170,8 +170,8 @@ function nothingFound(paths: readonly string[]): Problem {
   return { reason: 'NothingFound', message, file }
 }
 
-/** Whether a file that it names could not be read: it may be readable now. */
-function readsMore({ problems, notes = [] }: ParsedFile): boolean {
+/** Whether a file that this file refers to could not be read: it may be readable now. */
+function hasUnreadable({ problems, notes = [] }: ParsedFile): boolean {
   return [...problems, ...notes].some(({ reason }) => reason === UNREADABLE)
 }
 
@@ -186,19 +186,17 @@ async function readText(file: string): Promise<{ text: string; problem?: undefin
   }
 }
 
-/** Keeps the last valid state of broken manifests. If their names are not known, keeps every former manifest that the file no longer has. */
+/** Keeps the last valid state of broken manifests. If a name is not known, keeps every earlier manifest that is no longer in the file. */
 function lastGood(now: ParsedFile, known: KnownFile | undefined): Pick<KnownFile, 'good' | 'imported'> {
   if (!known || now.broken.length === 0) return { good: now.manifests, imported: now.imported }
   const keyOf = ({ manifest }: PlacedManifest) => `${manifest.kind}/${manifest.metadata.name}`
   const fresh = new Set(now.manifests.map(keyOf))
-  // A syntax error may swallow the documents that follow it.
-  const syntax = now.problems.some(({ reason }) => reason === 'InvalidYaml')
-  const held = new Set(known.good.map(keyOf))
+  // After a syntax error, the documents that follow may be missing from the result.
+  const isSyntaxError = now.problems.some(({ reason }) => reason === 'InvalidYaml')
+  const earlier = new Set(known.good.map(keyOf))
   const named = new Set(now.broken.map(({ kind, name }) => `${kind}/${name}`))
-  const anything = syntax || [...named].some(key => !held.has(key))
-  const kept = known.good.filter(
-    placed => !fresh.has(keyOf(placed)) && (anything || named.has(keyOf(placed))),
-  )
+  const keepAll = isSyntaxError || [...named].some(key => !earlier.has(key))
+  const kept = known.good.filter(placed => !fresh.has(keyOf(placed)) && (keepAll || named.has(keyOf(placed))))
   return { good: [...now.manifests, ...kept], imported: joined(known.imported, now.imported) }
 }
 

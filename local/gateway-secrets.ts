@@ -1,4 +1,4 @@
-/** The values of the Secrets that a McpGateway refers to, on a laptop. */
+/** Reads the values of the Secrets that a local McpGateway refers to. */
 import type { SecretKey } from '../core/catalog/router-config.ts'
 import type { Problem } from '../core/errors.ts'
 import { REASON } from '../crds/conditions.ts'
@@ -7,11 +7,11 @@ import { readTokens } from '../router/access/named-tokens.ts'
 import type { ValueResolver } from './secrets.ts'
 
 export type GatewaySecrets = {
-  /** The API key of its embeddings service, if it has one. */
+  /** The API key of the embeddings service, if one is configured. */
   embeddingsKey?: string
-  /** The Secret with the named tokens of its callers, if it has one. */
+  /** The named tokens of callers, if the gateway refers to a Secret with them. */
   callerTokens?: Record<string, string>
-  /** The client secrets with which browsers log in at its issuers. */
+  /** The client secrets for browser logins at the gateway's issuers. */
   loginSecret: (key: Pick<SecretKey, 'name' | 'key'>) => string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Reads a client config among the paths: its servers as manifests, and the values that they refer to, in memory only. */
+/** Reads a client config: its servers become manifests; the values that these refer to stay in memory. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
@@ -10,7 +10,7 @@ export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
 
 type Env = Readonly<Record<string, string>>
 
-/** Reads a client config; variables in commands and URLs are filled in from `env`. */
+/** `env`: values for variables in commands and URLs. */
 export function readClientConfig(text: string, file: string, env: Env) {
   const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}), readEnvFile })
   const { servers, secrets, inputs, folder, problems, notes, broken } = config
@@ -32,7 +32,7 @@ export function readEnvFile(file: string): Readonly<Record<string, string | unde
   return parseEnv(readFileSync(file, 'utf8'))
 }
 
-/** The value of a Secret's key from client configs, or the variable that it lacks; undefined if no config defines the key. */
+/** The value of a Secret's key from client configs, or a problem that names the missing variable. Undefined if no config has the key. */
 export function importedValue(
   all: readonly ImportedValues[],
   { name, key }: { name: string; key: string },

@@ -1,4 +1,4 @@
-/** Resolves what a manifest refers to: the values of its environment and headers, and the files of its command. */
+/** Resolves the references of a manifest: the values of its environment and headers, and the files of its command. */
 import { createHmac } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -19,9 +19,9 @@ export type LaunchInputs = {
   exchangeSecret?: string
   /** References that could not be resolved: the server is not started. */
   problems: Problem[]
-  /** HMAC of all values and the folder; keyed, so that it reveals no secret. */
+  /** HMAC of all values and the folder. It has a key, so that it reveals no secret. */
   digest: string
-  /** The files that a command names, with size and modification time, as part of the cache's key. Empty for other sources. */
+  /** The files in the command line with their sizes and modification times, as part of the cache's key. Empty for other sources. */
   files: string
 }
 
@@ -60,7 +60,7 @@ export async function resolveInputs(
   return { ...found, secrets: env.secret, problems, digest, files: await commandFiles(server, folder) }
 }
 
-/** Invalidates the cached list of a server under development when its files change. */
+/** Part of the cache's key, so that the cached list of a server under development becomes invalid when its files change. */
 async function commandFiles({ spec: { command } }: McpServer, folder: string): Promise<string> {
   if (!command) return ''
   const words = [command.run, ...command.args].filter(word => /[./]/.test(word))

@@ -1,15 +1,15 @@
-/** What earlier runs found in the servers of manifests: tools that wait for approval, text that hides characters. Reads only the cache. */
+/** Findings of earlier runs about servers: tools that wait for approval, and text that hides characters. Reads only the cache. */
 import { join } from 'node:path'
 import { hiddenTextIn, hiddenTextLine } from '../core/catalog/hidden-text.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { changesLine, changesOf } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
 import { REASON } from '../crds/conditions.ts'
-import { createApprovals, type Kept } from './approvals.ts'
+import { type ApprovalRecord, createApprovals } from './approvals.ts'
 import { createCatalogCache } from './catalog-cache.ts'
 import { type DesiredServer, listRevision, subjectOf } from './children.ts'
 
-/** Notes, in the order of the servers; none of a server that was never run with this cache. */
+/** Returns notes in the order of the servers. There are none for a server that was never run with this cache. */
 export async function keptFindings(
   servers: readonly DesiredServer[],
   cacheFolder: string,
@@ -26,7 +26,7 @@ export async function keptFindings(
   return (await Promise.all(notes)).flat()
 }
 
-function changed(name: string, kept: Kept | undefined): Problem[] {
+function changed(name: string, kept: ApprovalRecord | undefined): Problem[] {
   const changes = kept?.found && changesOf(kept.approved, kept.found)
   if (!changes) return []
   const message = `${name}: tools changed since they were approved (${changesLine(changes)}): look at them with portolan approve ${name} --diff`

@@ -28,7 +28,7 @@ export type LaunchDeps = {
   tails: StderrTails
   /** How remote servers are reached. Absent: directly. */
   hosts?: HostGuard
-  /** Tokens of users who log in to a server. */
+  /** Returns the tokens of a user's login to a server. */
   loginTokens: (desired: DesiredServer, user?: User) => RemoteSpec['auth']
   /** The user's environment; servers inherit part of it. */
   env: Readonly<Record<string, string>>
@@ -43,8 +43,8 @@ type Command = {
 }
 
 /**
- * Nothing is installed or started before the upstream's first use. `user`: whose upstream it is, with `sessions: perUser`; what
- * is started then runs until the upstream is closed, because the user may come back to its state.
+ * Nothing is installed or started before the upstream's first use. `user`: the user of the upstream, for `sessions: perUser`; its process
+ * then runs until the upstream is closed, because the user may come back to its state.
  */
 export function launch(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
   if (desired.server.spec.remote) return launchRemote(desired, deps, user)
@@ -70,7 +70,7 @@ function launchRemote(desired: DesiredServer, deps: LaunchDeps, user?: Connected
   )
 }
 
-/** With credentials of users, those of the server are for reading lists. */
+/** For a user, the user's own credentials; those in the server's manifest are then only for reading lists. */
 function authOf(
   desired: DesiredServer,
   upstream: Pick<RemoteSpec, 'url' | 'transport'>,
@@ -112,7 +112,7 @@ function launchStdio(
   )
 }
 
-/** The upstream of one user is shared by this user's clients. */
+/** With `sessions: perUser`, all clients of a user share this user's upstream. */
 function sharing(sessions: McpServer['spec']['sessions']): 'shared' | 'perClient' {
   return sessions === 'perClient' ? sessions : 'shared'
 }

@@ -1,4 +1,4 @@
-/** An upstream whose creation takes time, such as an installation: created on first use, by one attempt for all callers. */
+/** An upstream that is created on first use, because this can take time, such as for an installation. Concurrent callers share the attempt. */
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
@@ -14,7 +14,7 @@ import type {
 } from '../core/mcp/upstream.ts'
 import { failureOf } from './failure-state.ts'
 
-/** Calls within this time after a failure get the same failure instead of a new attempt. */
+/** Calls within this time after a failure get the same error instead of a new attempt. */
 const FAILURE_KEPT_MS = 5_000
 
 const NO_SUBSCRIPTIONS = {
@@ -31,7 +31,7 @@ export class LazyUpstream implements Upstream {
   #failed: { error: unknown; at: number } | undefined
   #listener: SessionListener | undefined
 
-  /** `make` gets a signal that aborts on `close`. */
+  /** `make` gets a signal that is aborted by `close`. */
   constructor(make: (signal: AbortSignal) => Promise<Upstream>, clock: Clock) {
     this.#make = make
     this.#clock = clock
@@ -86,10 +86,10 @@ export class LazyUpstream implements Upstream {
   #begin(): Promise<Upstream> {
     if (this.#failed && this.#clock.now() - this.#failed.at < FAILURE_KEPT_MS) {
       const { error } = this.#failed
-      return this.#forget(Promise.reject(error))
+      return this.#clearOnFailure(Promise.reject(error))
     }
     this.#emit({ kind: 'state', state: 'starting' })
-    return this.#forget(
+    return this.#clearOnFailure(
       this.#make(this.#life.signal).then(
         upstream => {
           this.#failed = undefined
@@ -107,7 +107,8 @@ export class LazyUpstream implements Upstream {
     )
   }
 
-  #forget(making: Promise<Upstream>): Promise<Upstream> {
+  /** Lets the next call try again if this attempt fails. */
+  #clearOnFailure(making: Promise<Upstream>): Promise<Upstream> {
     making.catch(() => {
       this.#made = undefined
     })

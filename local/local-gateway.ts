@@ -27,19 +27,19 @@ import type { GatewaySecrets } from './gateway-secrets.ts'
 import { launch } from './launch-server.ts'
 import { type LocalStatus, plainStatus, statusOf } from './local-status.ts'
 import { createLocalLogins, type LocalLogins } from './logins/local-logins.ts'
-import { semanticDependencies } from './meaning.ts'
 import { overridden } from './overrides.ts'
 import { createPackages, type Packages } from './packages/packages.ts'
 import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
 import { type Findings, Reloader } from './reloader.ts'
+import { semanticDependencies } from './semantic-search.ts'
 import { sessionKey } from './session-key.ts'
 import { createSlots } from './start-slots.ts'
 import { createStderrTails, type StderrTails } from './stderr-tails.ts'
 import { watch } from './watch.ts'
 
-/** Concurrent starts of processes; one that hangs keeps its slot for at most `lendMs`. */
-const STARTS = { count: 8, lendMs: 5_000 }
+/** Limit of concurrent process starts. A start that hangs keeps its slot for at most `maxHoldMs`. */
+const STARTS = { count: 8, maxHoldMs: 5_000 }
 const DIGEST_KEY_BYTES = 32
 
 export type LocalOptions = {
@@ -48,14 +48,14 @@ export type LocalOptions = {
   port: number
   /** Overrides the gateway's default profile. */
   profile?: Profile
-  /** Served in addition to the profiles that the gateway allows. */
+  /** Profiles to serve in addition to those that the gateway allows. */
   allowedProfiles?: readonly Profile[]
   /** Name of the McpGateway; needed if there are several. */
   gateway?: string
   secretsFolder?: string
   /** Only callers with this token are admitted, unless the gateway has an `auth` of its own. */
   token?: string
-  /** Who callers without a credential are. */
+  /** The identity of callers without a credential. */
   as?: Identity
   /** Runs scripts even if the gateway does not enable them. */
   runsScripts?: boolean
@@ -85,20 +85,22 @@ export type LocalGateway = {
   consoleUrl?: string
   /** Whether every server has a list, cached or discovered, or has failed. */
   ready(): boolean
-  /** How many packages are being installed. */
   installing(): number
   status(): LocalStatus
   /** As Router.users. */
   users: Router['users']
   /** As Router.endUser. */
   endUser: Router['endUser']
-  /** What is served; undefined before the first list. */
+  /** The served catalog; undefined before the first list. */
   catalog(): Catalog | undefined
   /** Stops the router after its calls in flight, then every server. Idempotent. */
   close(): Promise<void>
 }
 
-/** Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be chosen, or a proxy's URL is none. */
+/**
+ * Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be
+ * chosen or the URL of a proxy is invalid.
+ */
 export async function startLocal(options: LocalOptions): Promise<LocalGateway> {
   const laptop = assemble(options, options.clock ?? systemClock)
   try {
@@ -145,7 +147,7 @@ type Laptop = {
   router?: Router
   stopWatching: (() => Promise<void>)[]
   wasReady: boolean
-  /** Of the manifests that were read last. */
+  /** The Secrets of the gateway, from the manifests that were read last. */
   secrets?: GatewaySecrets
 }
 
@@ -184,7 +186,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const onRead = ({ servers, desired, secrets }: Reading) => {
     laptop.secrets = secrets
     children.apply(servers)
-    logins.see(desired.servers)
+    logins.update(desired.servers)
     publisher.adopt(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
@@ -226,7 +228,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   laptop.router = await startRouter({
     source,
     connect: (server, user) => children.connect(server, user),
-    onUnavailable: server => children.wanted(server),
+    onUnavailable: server => children.retryIfFailed(server),
     host,
     port,
     log,
@@ -271,7 +273,7 @@ async function end({
   await Promise.allSettled([logins.close(), tokens.close(), reaper.close()])
 }
 
-/** Ready once every server has a list or has failed and the router serves these; stays ready from then on. */
+/** Becomes true once every server has a list or has failed and the router serves these lists; stays true from then on. */
 function isReady(laptop: Laptop): boolean {
   const { publisher, children, router } = laptop
   const { generation, pending } = publisher.progress()
@@ -281,7 +283,7 @@ function isReady(laptop: Laptop): boolean {
 
 function status(laptop: Laptop): LocalStatus {
   const { publisher, children, reloader, router } = laptop
-  // Show what the router serves, which may lag behind the publisher.
+  // The status shows what the router serves, which can be older than the newest snapshot.
   const served = router?.catalog()
   const config = served?.config ?? publisher.config()
   return statusOf({

@@ -1,4 +1,4 @@
-/** The status of a local gateway for /debug/status and the command line, without secrets and values of env. Pure. */
+/** The status of a local gateway for /debug/status and the command line. Contains no secrets and no values of env. Pure. */
 
 import type { HiddenText } from '../core/catalog/hidden-text.ts'
 import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
@@ -22,7 +22,7 @@ export type ServerStatusLine = {
   hidden: boolean
   /** Offered tools: valid and allowed by the policy. */
   tools: number
-  /** o200k_base tokens of their definitions if an agent used the server directly. */
+  /** Tokens (o200k_base) of their definitions, as if an agent used the server directly. */
   tokens: number
   invalid: { name?: string; reason: string }[]
   resources: number
@@ -31,7 +31,7 @@ export type ServerStatusLine = {
   incomplete: ServerCatalog['incomplete']
   /** The negotiated MCP revision. */
   protocol?: string
-  /** Client features that it cannot use, and why. */
+  /** Client features that the server cannot use, and why. */
   notOffered?: string
   /** Tools that changed since they were approved: reported, or held back. */
   changes?: ToolChanges & { pin?: 'Warn' | 'Hold' }
@@ -40,7 +40,7 @@ export type ServerStatusLine = {
   discovery: {
     /** ISO 8601. */
     at?: string
-    /** The list was read by an earlier process and not yet by this one. */
+    /** Whether the list is from the cache: an earlier process read it, and this one has not read it yet. */
     cached: boolean
     failure?: { reason: string; message: string }
   }
@@ -54,7 +54,7 @@ export type LocalStatus = {
   servers: ServerStatusLine[]
   tools: { total: number; byTransport: Record<string, number> }
   tokens: {
-    /** Tokens of all shown tools if an agent used the servers directly. */
+    /** Tokens of all visible tools, as if an agent used the servers directly. */
     direct: number
     /** Tokens of the gateway's tools/list; absent until counted. */
     exposed?: number
@@ -104,7 +104,7 @@ export function statusOf(facts: {
   }
 }
 
-/** Without what JSON cannot say. */
+/** Converts the status to plain JSON; drops undefined fields. */
 export function plainStatus(status: LocalStatus): JsonObject {
   const plain: unknown = JSON.parse(JSON.stringify(status))
   return isObject(plain) ? plain : {}

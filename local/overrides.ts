@@ -1,4 +1,4 @@
-/** What the command line changes in a gateway's config. Pure. */
+/** Applies the options of the command line to a gateway's config. Pure. */
 import type { RouterConfig } from '../core/catalog/router-config.ts'
 import { withToken } from './caller-tokens.ts'
 import type { LocalOptions } from './local-gateway.ts'
@@ -13,7 +13,7 @@ export function overridden(
     ...config,
     access: withToken(config.access, token),
     profile: profile ?? config.profile,
-    // The gateway's own profile stays available beside that of the command line.
+    // The gateway's own profile stays available in addition to that of the command line.
     allowedProfiles: [
       ...new Set([
         config.profile,

@@ -1,4 +1,4 @@
-/** Detects URLs of this gateway itself, for example in an imported client config that already contains it. Pure. */
+/** Detects URLs that lead to this gateway itself, for example in an imported client config that already contains it. Pure. */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARD = ['0.0.0.0', '[::]']
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }

@@ -1,4 +1,4 @@
-/** Compares one server's tools with the approved ones: decides which tools of a list are served, and reports changes. */
+/** Compares a server's tools with the approved ones, decides which tools of a list are served, and reports changes. */
 import type { Logger } from 'pino'
 import { type HiddenText, hiddenTextIn } from '../core/catalog/hidden-text.ts'
 import { pinTools } from '../core/catalog/pin.ts'
@@ -11,18 +11,18 @@ import type { Approvals, Subject } from './approvals.ts'
 
 export type PinnedToolsOptions = {
   subject: Subject
-  /** The manifest's, which may change. */
+  /** Returns the current policy of the manifest. */
   policy: () => ToolPolicy
-  /** The digest that the manifest approves; empty if none. */
+  /** Returns the digest that the manifest's annotation approves; empty if there is none. */
   approve: () => string
   approvals: Approvals
   log: Logger
 }
 
-/** A list as it is served. */
+/** The served version of a list. */
 export type Served = {
   catalog: ServerCatalog
-  /** What waits for approval. */
+  /** Changes that wait for approval. */
   changes?: ToolChanges
   /** Text that hides characters. */
   hidden?: HiddenText
@@ -50,7 +50,7 @@ export class PinnedTools {
     this.#options = options
   }
 
-  /** Call before `serve`. */
+  /** Must be called before `serve`. */
   load(): Promise<void> {
     const { approvals, subject } = this.#options
     this.#loading ??= approvals.load(subject).then(kept => {
@@ -59,7 +59,7 @@ export class PinnedTools {
     return this.#loading
   }
 
-  /** Reads again what was approved; whether it differs. */
+  /** Reads the approved tools again; returns whether they have changed. */
   async reload(): Promise<boolean> {
     await this.load()
     const { approvals, subject } = this.#options
@@ -69,7 +69,7 @@ export class PinnedTools {
     return true
   }
 
-  /** What is served of a list that was found. Keeps the first tools as approved ones. */
+  /** Returns the served version of a list. The tools of a server's first list are stored as approved. */
   serve(found: ServerCatalog): Served {
     const policy = this.#options.policy()
     const approve = this.#options.approve()
@@ -83,14 +83,14 @@ export class PinnedTools {
     const { catalog, approved, changes } = pinTools(found, { policy, approved: this.#approved, approve })
     const hidden = last?.found === found ? last.served.hidden : hiddenTextIn(found)
     const served = { catalog, ...(changes && { changes }), ...(hidden && { hidden }) }
-    this.#keep(found, approved, changes, policy)
-    this.#tellHidden(hidden)
+    this.#store(found, approved, changes, policy)
+    this.#reportHidden(hidden)
     this.#last = { found, policy, approve, approved, served }
     return served
   }
 
-  /** Writes what is approved and what was found instead, so that `portolan approve` can compare them. */
-  #keep(
+  /** Stores the approved tools and, if they differ, the tools of the list, so that `portolan approve` can compare them. */
+  #store(
     found: ServerCatalog,
     approved: readonly ToolDefinition[] | undefined,
     changes: ToolChanges | undefined,
@@ -120,7 +120,7 @@ export class PinnedTools {
       })
   }
 
-  #tellHidden(hidden: HiddenText | undefined): void {
+  #reportHidden(hidden: HiddenText | undefined): void {
     const text = hidden && canonicalJson(hidden)
     if (text === this.#reportedHidden) return
     this.#reportedHidden = text

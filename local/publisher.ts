@@ -1,4 +1,4 @@
-/** Publishes snapshots from the desired and observed state, one for a burst of changes. */
+/** Publishes snapshots made from the desired and the observed state. A burst of changes leads to one snapshot. */
 import type { Clock, Timer } from '../core/async.ts'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { RouterConfig } from '../core/catalog/router-config.ts'
@@ -28,7 +28,7 @@ export class Publisher {
   #desired: Desired
   #config: RouterConfig
   #generation = 0
-  /** Tokens of overriding descriptions, by their text. */
+  /** Token counts of overridden descriptions, by text. */
   #descriptionTokens: ReadonlyMap<string, number> = new Map()
   #counting = 0
   #soon: Timer | undefined
@@ -84,7 +84,7 @@ export class Publisher {
     const known = this.#descriptionTokens
     if (texts.every(text => known.has(text))) return
     this.#counting++
-    // The router estimates descriptions without a count.
+    // If the count fails, the router estimates the tokens.
     const counts = await this.#deps.countTokens(texts).catch(() => [])
     this.#counting--
     this.#descriptionTokens = new Map(counts.map((tokens, at) => [texts[at] ?? '', tokens]))

@@ -1,4 +1,4 @@
-/** Reads the paths once: from files to the servers to run, with all their values. */
+/** Reads the paths once, and returns the servers to run with all their values. */
 import { reportAccess } from '../core/catalog/access-report.ts'
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { Problem } from '../core/errors.ts'
@@ -34,11 +34,11 @@ export type Reading = {
   desired: Desired
   servers: DesiredServer[]
   manifests: readonly PlacedManifest[]
-  /** What the gateway refers to. */
+  /** The Secrets that the gateway refers to. */
   secrets: GatewaySecrets
   /** All errors, with file, line and field. */
   problems: Problem[]
-  /** What is useless in the gateway's rules, as far as the manifests alone say it: the router logs that, and more. */
+  /** Ineffective parts of the gateway's access rules that can be found without the servers' catalogs. The router logs all of them. */
   access: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
@@ -73,7 +73,7 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   }
 }
 
-/** What is useless in the gateway's rules, with the place in its manifest. `tokens`: undefined if they are not known. */
+/** Ineffective parts of the gateway's access rules, with their place in the manifest. `tokens`: undefined if they are not known. */
 export function accessFindings(
   { config, gateway }: Pick<Desired, 'config' | 'gateway'>,
   manifests: readonly PlacedManifest[],
@@ -125,7 +125,7 @@ async function gatewaySecrets(
   return { secrets, problems: problems.map(problem => placed(problem, gateway, loaded.manifests)) }
 }
 
-/** The problem with the place of its manifest, as far as it is known. */
+/** Adds the name of the resource and, if known, the place of its manifest to a problem. */
 export function placed(
   problem: Problem,
   about: McpServer | McpGateway | McpScript,

@@ -1,4 +1,4 @@
-/** Rereads the paths after changes, one read at a time, and passes on the result. */
+/** Reads the paths again after changes, one read at a time, and passes the result on. */
 import type { Clock } from '../core/async.ts'
 import { Fault, type Problem } from '../core/errors.ts'
 import type { Desired } from './desire.ts'
@@ -36,8 +36,8 @@ export class Reloader {
   }
 
   /**
-   * Resolves once the files' content at the time of the call has taken effect. Throws Fault `bad_request`
-   * if no gateway can be chosen in the first read.
+   * Resolves once the content that the files had at the time of the call has taken effect. Throws Fault `bad_request` if the first read
+   * finds no gateway that can be chosen.
    */
   reload(): Promise<void> {
     this.#again = true
@@ -72,7 +72,7 @@ export class Reloader {
   }
 }
 
-/** Problems that `others` lacks; one that only moved within its file is the same. */
+/** Problems that are not in `others`. A problem that only moved within its file counts as the same. */
 function missingIn(others: readonly Problem[], problems: readonly Problem[]): Problem[] {
   const known = new Set(others.map(keyOf))
   return problems.filter(problem => !known.has(keyOf(problem)))

@@ -1,4 +1,4 @@
-/** What is wrong with the reviewed scripts of manifests, besides what each manifest shows: tools that they name and that do not exist. */
+/** Finds tools that reviewed scripts call and that no server has. Problems within a single manifest are found elsewhere. */
 import { join } from 'node:path'
 import { isAllowed } from '../core/catalog/policy.ts'
 import { unknownTools } from '../core/code/unknown-tools.ts'
@@ -10,7 +10,7 @@ import type { Desired } from './desire.ts'
 import type { PlacedManifest } from './files.ts'
 import { placed } from './read.ts'
 
-/** Of scripts that the gateway offers. Tools of a server that was never run with this cache count as known. */
+/** Checks the scripts that the gateway offers. Every tool of a server that was never run with this cache counts as known. */
 export async function scriptFindings(
   { scripts, config }: Pick<Desired, 'scripts' | 'config'>,
   running: readonly DesiredServer[],

@@ -1,4 +1,4 @@
-/** Resolves values that manifests refer to, from Secrets and ConfigMaps among the paths, the secrets folder and the environment. */
+/** Resolves the values that manifests refer to: from Secrets and ConfigMaps among the paths, the secrets folder, and the environment. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/errors.ts'
@@ -9,7 +9,7 @@ import type { Secret } from '../crds/secret.ts'
 import { type ImportedValues, importedValue } from './imported.ts'
 
 const MAX_SECRET_BYTES = 1024 * 1024
-/** A name or key must not lead out of the secrets folder. */
+/** Excludes names and keys that would lead out of the secrets folder. */
 const SAFE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 
 export type ValuePlaces = {
@@ -76,7 +76,7 @@ export class ValueResolver {
     return { problem: imported && 'problem' in imported ? imported.problem : secretNotFound(ref) }
   }
 
-  /** All values of a Secret, by key: of its manifest, or else of its folder. Undefined: there is none. */
+  /** All values of a Secret by key, from its manifest or else from its folder. Undefined if there is neither. */
   async wholeSecret(name: string): Promise<Record<string, string> | undefined> {
     const manifest = this.#find(this.#places.secrets, name)
     if (manifest) return secretValues(manifest)
@@ -127,7 +127,7 @@ export class ValueResolver {
     const { secretsFolder } = this.#places
     if (secretsFolder === undefined || !SAFE_NAME.test(name) || !SAFE_NAME.test(key)) return undefined
     const bytes = await readFile(join(secretsFolder, name, key)).catch(() => undefined)
-    // Editors end a file with a newline, secrets do not.
+    // Editors add a newline at the end of a file; it is not part of the secret.
     return bytes
       ?.subarray(0, MAX_SECRET_BYTES)
       .toString('utf8')
@@ -156,7 +156,7 @@ export function secretValues(secret: Secret): Record<string, string> {
   return { ...Object.fromEntries(data), ...secret.stringData }
 }
 
-/** Names the three places where a Secret's key is looked up. */
+/** The message names the three places where a Secret's key is looked up. */
 function secretNotFound(ref: KeyRef): Problem {
   return {
     reason: REASON.secretNotFound,

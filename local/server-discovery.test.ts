@@ -74,7 +74,7 @@ async function world(t: TestContext): Promise<World> {
       random: () => 0.5,
       countTokens: async texts => texts.map(text => text.length),
       cache,
-      starts: createSlots({ count: 1, lendMs: 1_000, clock }),
+      starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
       log: createLog({ level: 'silent' }),
       onChange: told,
       onDiscovered: () => {
@@ -185,16 +185,16 @@ test('a call of a failed server retries it at once, at most every 2 s', async t 
   const made = discovery()
   await made.done(1)
   const asked = log.length
-  made.wanted()
-  made.wanted()
+  made.retryIfFailed()
+  made.retryIfFailed()
   await made.done(2)
-  made.wanted()
+  made.retryIfFailed()
   await new Promise(resolve => setImmediate(resolve))
   assert.equal(log.length, asked * 2)
   if (polite) behaviours.initialize = polite
   else delete behaviours.initialize
   clock.advance(2_000)
-  made.wanted()
+  made.retryIfFailed()
   await made.until(({ state }) => state === 'ready')
 })
 

@@ -1,4 +1,4 @@
-/** Keeps one server's lists current: cached ones at first, discovered when due; after a failure the last valid ones stay. */
+/** Keeps one server's lists current: serves cached lists first and discovers them when due. After a failure the last valid lists stay. */
 import type { Logger } from 'pino'
 import type { Clock, Timer } from '../core/async.ts'
 import type { HiddenText } from '../core/catalog/hidden-text.ts'
@@ -15,33 +15,33 @@ import { type Failure, failureOf, oneLine } from './failure-state.ts'
 import type { PinnedTools } from './pinned-tools.ts'
 import type { Slots } from './start-slots.ts'
 
-/** Minimum time between attempts that calls of a failed server cause. */
-const WANTED_EVERY_MS = 2_000
-/** Until then a start does only what the first searches need: they are answered from cached lists. */
+/** Minimum time between retries that are caused by calls of a failed server. */
+const MIN_RETRY_MS = 2_000
+/** Delay of the first discovery if a list is cached, so that a start first does what the first searches need. */
 const CACHED_FIRST_MS = 1_000
 
 export type DiscoveryTarget = {
   /** metadata.name of the McpServer. */
   name: string
-  /** Identifies what produces the list, as the cache's key. */
+  /** Identifies the source of the list; the key in the cache. */
   revision: string
   upstream: Upstream
   intervalMs: () => number
-  /** Whether it is a process, which is not started only because its list is old. */
+  /** Whether the server is a process. A process is not started only because its list is old. */
   process: boolean
-  /** Decides what of the list is served. */
+  /** Decides which tools of the list are served. */
   pins: PinnedTools
-  /** Discover soon even if a list is cached: a remote server, or one that is kept running. */
+  /** Whether to discover soon even if a list is cached: for a remote server, or one that is kept running. */
   eager: boolean
 }
 
 export type DiscoveryDeps = {
   clock: Clock
-  /** 0 to 1, spreads repetitions. */
+  /** Returns 0 to 1, for the jitter of repeated discoveries. */
   random: () => number
   countTokens: (texts: readonly string[]) => Promise<number[]>
   cache: CatalogCache
-  /** Held by processes while they start, so that many at once do not starve each other. */
+  /** Limits how many processes start at the same time. */
   starts: Slots
   log: Logger
   /** Called after every change of what `observed` returns. */
@@ -59,7 +59,7 @@ export type Observed = {
   message?: string
   /** Since when it is in this state, in milliseconds since the epoch. */
   since: number
-  /** What is served. */
+  /** The served catalog. */
   catalog?: ServerCatalog
   /** Tools that changed since they were approved. */
   changes?: ToolChanges
@@ -67,7 +67,7 @@ export type Observed = {
   hidden?: HiddenText
   /** When the list was last read from the server. */
   discoveredAt?: number
-  /** The list was read by an earlier process and not yet by this one. */
+  /** Whether the list is from the cache: an earlier process read it, and this one has not read it yet. */
   cached: boolean
   /** Why the last discovery failed, if it did. */
   failure?: Failure
@@ -85,13 +85,13 @@ export class ServerDiscovery {
   #down: Failure | undefined
   /** Why its list could not be read, even if the server is up. */
   #listFailure: Failure | undefined
-  /** As it was found. */
+  /** The list as the server sent it, before the comparison with the approved tools. */
   #catalog: ServerCatalog | undefined
   #discoveredAt: number | undefined
   #cached = false
   /** The list must be read as soon as the server is up. */
   #due = true
-  #wantedFrom = 0
+  #retryAllowedAt = 0
   #running = false
   readonly #schedule: Schedule
   #timer: Timer | undefined
@@ -109,13 +109,13 @@ export class ServerDiscovery {
     return this.#observed
   }
 
-  /** Call when a caller needs the server: a failed server is tried again now. */
-  wanted(): void {
+  /** Call when a caller needs the server. A failed server is tried again now. */
+  retryIfFailed(): void {
     const { state } = this.#observed
     const now = this.#deps.clock.now()
     const down = state === 'failed' || state === 'authRequired'
-    if (!down || this.#running || now < this.#wantedFrom) return
-    this.#wantedFrom = now + WANTED_EVERY_MS
+    if (!down || this.#running || now < this.#retryAllowedAt) return
+    this.#retryAllowedAt = now + MIN_RETRY_MS
     void this.#run()
   }
 
@@ -125,12 +125,12 @@ export class ServerDiscovery {
     else void this.#run()
   }
 
-  /** The manifest's policy of its tools may have changed: the list is served accordingly. */
+  /** Call when the manifest's tool policy may have changed: applies it to the list. */
   serveAgain(): void {
     void this.#target.pins.load().then(() => this.#changed())
   }
 
-  /** Reads again what was approved. */
+  /** Reads the approved tools again. */
   async readApprovals(): Promise<void> {
     if (await this.#target.pins.reload()) this.#changed()
   }
@@ -182,7 +182,7 @@ export class ServerDiscovery {
 
   #onState(state: 'asleep' | 'starting' | 'ready'): void {
     this.#upstreamState = state
-    // `starting` after a failure is only a retry: the server has not recovered yet.
+    // After a failure, `starting` means a retry: the server has not recovered yet.
     if (state === 'ready') this.#down = undefined
     this.#changed()
     if (state === 'ready' && this.#due && !this.#running) this.#runAfter(0)
@@ -199,8 +199,8 @@ export class ServerDiscovery {
 
   #retry(): void {
     const { state } = this.#observed
-    const what = state === 'authRequired' ? 'refused' : this.#target.process ? 'process' : 'remote'
-    this.#schedule.failed(this.#deps.clock.now(), what)
+    const kind = state === 'authRequired' ? 'refused' : this.#target.process ? 'process' : 'remote'
+    this.#schedule.failed(this.#deps.clock.now(), kind)
     this.#plan()
   }
 
@@ -212,7 +212,7 @@ export class ServerDiscovery {
   #runAfter(ms: number): void {
     this.#after(ms, () => {
       this.#due = true
-      // A process that is asleep is not started only because its list is old: it is read at the next start.
+      // A process that is asleep is not started only because its list is old; the list is read at the next start.
       if (!this.#target.process || this.#upstreamState !== 'asleep') void this.#run()
     })
   }
@@ -271,12 +271,12 @@ export class ServerDiscovery {
   #succeeded(isNew: boolean): void {
     this.#listFailure = undefined
     this.#due = false
-    void this.#keep()
+    void this.#saveToCache()
     this.#schedule.succeeded(this.#deps.clock.now(), isNew)
     this.#plan()
   }
 
-  async #keep(): Promise<void> {
+  async #saveToCache(): Promise<void> {
     if (!this.#catalog || this.#discoveredAt === undefined) return
     const { name, revision } = this.#target
     await this.#deps.cache

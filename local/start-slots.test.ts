@@ -7,7 +7,7 @@ import { createSlots } from './start-slots.ts'
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 test('at most as many run as there are slots, and the others follow in order', async () => {
-  const slots = createSlots({ count: 2, lendMs: 1_000, clock: createManualClock() })
+  const slots = createSlots({ count: 2, maxHoldMs: 1_000, clock: createManualClock() })
   const begun: number[] = []
   const finish: (() => void)[] = []
   const works = [0, 1, 2, 3].map(at =>
@@ -31,7 +31,7 @@ test('at most as many run as there are slots, and the others follow in order', a
 
 test('work that hangs loses its slot after a while, once', async () => {
   const clock = createManualClock()
-  const slots = createSlots({ count: 1, lendMs: 1_000, clock })
+  const slots = createSlots({ count: 1, maxHoldMs: 1_000, clock })
   let finish = () => {}
   const hung = slots.run(() => new Promise<void>(resolve => (finish = resolve)))
   const begun: string[] = []

@@ -5,7 +5,7 @@ const MAX_LINES = 300
 const MAX_SERVERS = 500
 
 export type StderrTails = {
-  /** A log that also keeps what a server wrote. Secrets are removed before lines are logged. */
+  /** Wraps a log to also keep the server's lines. Secrets have already been removed from them. */
   of(server: string, log: StdioLog): StdioLog
   /** Oldest first. */
   lines(server: string): string[]

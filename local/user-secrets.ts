@@ -12,28 +12,32 @@ import { DEFAULT_USER_HEADERS } from '../crds/server-auth.ts'
 import type { LaunchInputs } from './inputs.ts'
 import { secretValues } from './secrets.ts'
 
-/** What a user's upstream gets besides what the manifest gives all. */
+/** What a user's upstream gets in addition to the inputs of the manifest. */
 export type UserInputs = UserSecret & {
   key: string
   env: Record<string, string>
   headers: Record<string, string>
 }
 
-/** Names that a process's environment can have; other keys are left out, as Kubernetes does with `envFrom`. */
+/** Valid names of environment variables. Other keys are left out, as Kubernetes does with `envFrom`. */
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
 
-/** `digestKey` is a secret of this process, for the revisions. */
+/** `digestKey`: a secret of this process, for the HMACs that are the revisions. */
 export function resolveUserSecrets(
   server: McpServer,
   secrets: readonly Secret[],
   digestKey: Buffer,
 ): UserInputs[] {
   const namespace = server.metadata.namespace ?? DEFAULT_NAMESPACE
-  const near = secrets.filter(({ metadata }) => (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace)
-  return selectUserSecrets(server, near).map(({ user, secret }) => inputsOf(user, server, secret, digestKey))
+  const inNamespace = secrets.filter(
+    ({ metadata }) => (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace,
+  )
+  return selectUserSecrets(server, inNamespace).map(({ user, secret }) =>
+    inputsOf(user, server, secret, digestKey),
+  )
 }
 
-/** What a user's upstream is launched with. What the manifest uses to log in is for reading lists only. */
+/** The inputs of a user's upstream. A user's header replaces the manifest's header of the same name, which is only for reading lists. */
 export function withUser(inputs: LaunchInputs, user: UserInputs | undefined): LaunchInputs {
   if (!user) return inputs
   const replaced = new Set(Object.keys(user.headers).map(name => name.toLowerCase()))
@@ -56,7 +60,7 @@ function inputsOf({ key, subject }: User, server: McpServer, secret: Secret, dig
   }
   const headers: Record<string, string> = {}
   for (const { name, key, prefix } of server.spec.auth?.perUser?.secrets?.headers ?? DEFAULT_USER_HEADERS) {
-    // Files end with a newline, which no header can.
+    // A value from a file may end with a newline, which a header must not contain.
     const value = Object.hasOwn(values, key) ? values[key]?.replace(/\r?\n$/, '') : undefined
     if (value === undefined || value === '' || !HEADER_VALUE.test(value))
       return { ...base, env: {}, headers: {}, lacks: key }

@@ -1,10 +1,10 @@
-/** Watches for tools that `portolan approve` approved. */
+/** Watches the stored approvals, which `portolan approve` changes. */
 import { mkdir } from 'node:fs/promises'
 import type { Clock } from '../core/async.ts'
 import type { Approvals } from './approvals.ts'
 import { watchFolders } from './watch-folders.ts'
 
-/** Resolves once it watches; returns a function that stops it. */
+/** Resolves once the watcher is ready; returns a function that stops it. */
 export async function watchApprovals(
   { folder }: Approvals,
   clock: Clock,

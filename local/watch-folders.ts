@@ -1,4 +1,4 @@
-/** Watches folders for changes; calls back once for a burst of changes. */
+/** Watches folders for changes. A burst of changes leads to one callback. */
 import { watch } from 'chokidar'
 import type { Clock, Timer } from '../core/async.ts'
 

@@ -1,4 +1,4 @@
-/** Watches what a gateway was started with: manifests, the secrets folder, and the approvals of tools. */
+/** Watches the inputs of a local gateway: manifests, the secrets folder, and the approvals of tools. */
 import type { Clock } from '../core/async.ts'
 import type { Log } from '../core/log.ts'
 import type { Approvals } from './approvals.ts'
@@ -17,7 +17,7 @@ type Watched = {
   clock: Clock
   approvals: Approvals
   children: Children
-  /** Gets what stops each watcher, as soon as it is started. */
+  /** Each watcher's stop function is added as soon as the watcher has started. */
   stopWatching: (() => Promise<void>)[]
 }
 

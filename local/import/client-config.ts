@@ -2,9 +2,9 @@
  * Converts a client's own list of MCP servers (`mcp.json`, `.mcp.json`, `claude_desktop_config.json`, VS Code's `mcp.json`) into
  * manifests. Pure.
  *
- * Values in `env` and `headers` that hold variables (`${env:NAME}`, `${NAME:-default}`, `${input:id}`) or look like secrets do
- * not go into a manifest. The manifest has a `secretKeyRef` to a Secret `<server>-secrets` instead, which exists only in `secrets` of the
- * result, as parts that `fillVariables` joins on demand. So a manifest can be written to a file without secrets.
+ * Values in `env` and `headers` that contain variables (`${env:NAME}`, `${NAME:-default}`, `${input:id}`) or look like secrets are not
+ * written into a manifest, so that it can be saved to a file. Instead, it has a `secretKeyRef` to a Secret `<server>-secrets`, which exists
+ * only in `secrets` of the result, as parts that `fillVariables` joins when they are needed.
  */
 import { basename, dirname } from 'node:path'
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
@@ -25,12 +25,12 @@ const MAX_CONFIG_BYTES = 16 * 1024 * 1024
 const MAX_SERVERS = 1_000
 
 export type ImportOptions = {
-  /** Path of the config: determines the folder of relative paths and `${workspaceFolder}`. */
+  /** Path of the config; determines the base folder of relative paths, and `${workspaceFolder}`. */
   file: string
   home?: string
-  /** Values for variables in commands, arguments and URLs. Without it, variables are kept, with a note. */
+  /** Returns values for variables in commands, arguments and URLs. Without it, variables are kept, with a note. */
   lookup?: Lookup
-  /** Reads the `envFile` of VS Code's entries. */
+  /** Reads the file that `envFile` in a VS Code config refers to. */
   readEnvFile: ReadEnvFile
 }
 
@@ -38,15 +38,15 @@ export type ImportedServer = Required<Position> & {
   /** Its name in the config. */
   name: string
   manifest: McpServer
-  /** The same without defaults, for writing to a file. */
+  /** The manifest without defaults, for writing to a file. */
   input: McpServerInput
-  /** The position and path in the config that a field of the manifest came from. */
+  /** Returns the position and path in the config from which a field of the manifest was converted. */
   placeOf: (path: string) => FieldPlace
 }
 
 export type ImportedConfig = {
   servers: ImportedServer[]
-  /** Values of Secrets as parts, by name of the Secret and key. */
+  /** Values of Secrets, as parts, by name of the Secret and by key. */
   secrets: Record<string, NamedParts>
   /** The inputs that `${input:id}` refers to, by id. */
   inputs: Record<string, ImportedInput>
@@ -55,13 +55,13 @@ export type ImportedConfig = {
   problems: Problem[]
   /** Remarks that are not errors: fields without effect, changed names. */
   notes: Problem[]
-  /** Manifest names of entries with problems, whose earlier states may be kept. undefined: the whole file is broken. */
+  /** Manifest names of entries with problems; an earlier valid state of these may be kept. Undefined if the whole file is broken. */
   broken?: string[]
 }
 
 export type ImportedInput = { description?: string; password: boolean; default?: string }
 
-/** Where clients keep their servers. */
+/** Paths of the table of servers in the configs of different clients. */
 const TABLES = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['mcp', 'mcpServers'], ['context_servers']]
 
 /** Whether a text, even a broken one, is a client's config and not a manifest. */
@@ -165,7 +165,7 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   if (config.problems.length > before) config.broken?.push(name)
 }
 
-/** The field of an entry that a field of its manifest came from; empty if unknown. */
+/** The path in an entry from which a field of its manifest was converted; empty if unknown. */
 function stepsOf(path: string, { spec }: McpServer): string[] {
   const [, field, index] = /^spec\.(env|headers)\[(\d+)\]/.exec(path) ?? []
   if (field === undefined) return []
@@ -199,13 +199,13 @@ function inputsOf(root: Node): Record<string, ImportedInput> {
   return inputs
 }
 
-/** Configs in `.vscode/`, `.cursor/` and the like belong to the folder above. */
+/** A config in `.vscode/`, `.cursor/` and the like belongs to the parent folder. */
 function workspaceOf(file: string): string {
   const folder = dirname(file)
   return /^\.[^.]/.test(basename(folder)) ? dirname(folder) : folder
 }
 
-/** The offset of the deepest existing field of a path: of its value if that is scalar, else of its key. */
+/** The offset of the deepest field of a path that exists: of its value if that is a scalar, else of its key. */
 function offsetOf(entry: Entry, path: readonly string[]): number {
   let offset = entry.key.offset
   let node: Node | undefined = entry.value

@@ -13,7 +13,7 @@ import {
   writeVariables,
 } from './variables.ts'
 
-/** Reason for a file that could not be read: it may be readable at the next scan even if nothing else changed. */
+/** Reason of the problem that a file could not be read. The file is tried again at the next scan, even if nothing else has changed. */
 export const UNREADABLE = 'Unreadable'
 
 /** Reads a dotenv file; throws if that fails. */
@@ -23,12 +23,12 @@ export type EntryContext = {
   /** The Secret that a manifest refers to for values that must not be written into it. */
   secretName: string
   folders: Folders
-  /** Values of variables; absent if the result is written to a file, so that variables are kept. */
+  /** Returns values of variables. Absent if the result is written to a file: variables are then kept. */
   lookup?: Lookup
   readEnvFile: ReadEnvFile
-  /** Reports an error: the entry is not served. The path starts at the entry. */
+  /** Reports an error; the entry is not served. The path is relative to the entry. */
   problem(reason: string, message: string, path: readonly string[]): void
-  /** Reports a remark: the entry is served. */
+  /** Reports a remark; the entry is served. */
   note(reason: string, message: string, path: readonly string[]): void
 }
 
@@ -41,8 +41,8 @@ type NamedValue = {
 }
 
 /**
- * `env` or `headers` as the list of a manifest; undefined if one of them is invalid. Variables and values that look like a
- * secret become references and are added to `secrets`.
+ * Converts `env` or `headers` to the list of a manifest; undefined if one of the values is invalid. Values that contain variables or look
+ * like a secret become references, and are added to `secrets`.
  */
 export function namedValues(
   entry: JsonObject,
@@ -54,19 +54,19 @@ export function namedValues(
   if (!isObject(given))
     return void context.problem('InvalidType', 'must be a map of names to strings', [field])
   const list: NamedValue[] = []
-  let whole = true
+  let allValid = true
   for (const [name, value] of Object.entries(given)) {
     if (value === null || value === undefined) continue
     const path = [field, name]
     const parts = typeof value === 'object' ? undefined : split(String(value), path, context)
     if (typeof value === 'object') context.problem('InvalidType', 'must be a text in quotes', path)
     if (parts) list.push(namedValue(name, parts, secrets, context))
-    else whole = false
+    else allValid = false
   }
-  return whole ? list : undefined
+  return allValid ? list : undefined
 }
 
-/** The variables of the dotenv file that VS Code's `envFile` names; all count as secrets. undefined, with a problem, if its path is invalid. */
+/** The variables of the dotenv file `envFile`; all count as secrets. If the path is invalid, reports a problem and returns undefined. */
 export function fileValues(
   entry: JsonObject,
   secrets: NamedParts,
@@ -92,8 +92,8 @@ export function fileValues(
 }
 
 /**
- * Fills in the variables of a field that cannot refer to a Secret. undefined, with a problem, if a variable
- * has no value; without a lookup the text is kept, with a note.
+ * Fills in the variables of a field that cannot refer to a Secret. If a variable has no value, reports a problem and returns undefined;
+ * without a lookup, keeps the variables and adds a note.
  */
 export function fill(text: string, path: readonly string[], context: EntryContext): string | undefined {
   const parts = split(text, path, context)
@@ -116,12 +116,12 @@ export function fill(text: string, path: readonly string[], context: EntryContex
 
 function namedValue(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const filled = fillVariables(parts, noValues)
-  const settled = isPlain(parts) || !context.lookup
-  if (settled && 'text' in filled && !looksSecret(name, filled.text)) return { name, value: filled.text }
+  const isFinal = isPlain(parts) || !context.lookup
+  if (isFinal && 'text' in filled && !looksSecret(name, filled.text)) return { name, value: filled.text }
   return reference(name, parts, secrets, context)
 }
 
-/** Refers to the entry's Secret for the value. */
+/** Adds the value to the entry's Secret, and returns a reference to it. */
 function reference(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const key = name.replaceAll(/[^-._a-zA-Z0-9]/g, '_')
   secrets[key] = parts

@@ -7,7 +7,7 @@ import { secretArgument } from './secrecy.ts'
 
 export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }
 
-/** Fields that concern only the client. */
+/** Fields that only the client needs. */
 const CLIENT_FIELDS = new Set(
   'alwaysAllow autoApprove autoStart dev displayName env_vars gallery icon iconPath id metadata name sandbox sandboxEnabled startupTimeout startup_timeout_sec timeout tool_timeout_sec trust type transport transportType version'.split(
     ' ',
@@ -107,7 +107,7 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
   }
 }
 
-/** Checks the arguments as written: a variable is not a secret in plain text. */
+/** Checks the arguments before variables are filled in, because a variable is not a secret in plain text. */
 function noteSecretArguments({ args }: JsonObject, context: EntryContext): void {
   if (!Array.isArray(args)) return
   const plain = args.map(arg => (typeof arg === 'string' && !arg.includes('${') ? arg : ''))
@@ -122,10 +122,11 @@ function commandLine(entry: JsonObject, context: EntryContext): string[] | undef
   const { command, args = [] } = entry
   if (!Array.isArray(args))
     return void context.problem('InvalidType', 'must be a list, as in ["-m", "my_server"]', ['args'])
-  const bad = [...args].findIndex(
+  const invalid = [...args].findIndex(
     arg => typeof arg !== 'string' && typeof arg !== 'number' && typeof arg !== 'boolean',
   )
-  if (bad >= 0) return void context.problem('InvalidType', 'must be a text in quotes', ['args', String(bad)])
+  if (invalid >= 0)
+    return void context.problem('InvalidType', 'must be a text in quotes', ['args', String(invalid)])
   const start = commandWords(command, args.length)
   if (!start)
     return void context.problem('InvalidType', 'must be the name of a program in quotes', ['command'])
@@ -139,7 +140,7 @@ function commandLine(entry: JsonObject, context: EntryContext): string[] | undef
   return words.every(word => word !== undefined) ? words : undefined
 }
 
-/** A list includes the arguments. A string with spaces that is not a path and has no separate arguments is a command line. */
+/** If `command` is a list, it includes arguments. A string with spaces is a command line if it is not a path and there are no `args`. */
 function commandWords(command: JsonValue | undefined, argCount: number): string[] | undefined {
   if (Array.isArray(command))
     return command.length > 0 && command.every(word => typeof word === 'string') ? command : undefined
@@ -148,7 +149,7 @@ function commandWords(command: JsonValue | undefined, argCount: number): string[
   return plain ? command.trim().split(/\s+/) : [command]
 }
 
-/** Tools to allow or deny, from the fields of Gemini, Copilot, Windsurf and others. */
+/** Tools to allow or deny, from the corresponding fields of Gemini, Copilot, Windsurf and others. */
 function toolFilter(entry: JsonObject, context: EntryContext): McpServerSpecInput['tools'] {
   const names = (...fields: string[]) =>
     fields.flatMap(field => {

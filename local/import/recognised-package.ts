@@ -1,9 +1,9 @@
-/** Recognises npm and PyPI packages in a client's command line (`npx`, `uvx`), so that they are installed once. Pure. */
+/** Recognises npm and PyPI packages in command lines with `npx`, `uvx` and the like, so that they are installed only once. Pure. */
 import type { McpServerSpecInput } from '../../crds/server.ts'
 
 export type StdioSource = Pick<McpServerSpecInput, 'npm' | 'pypi' | 'command'>
 
-/** Commands that fetch and run a package: `quiet` flags are ignored, `from` flags name the package. */
+/** Commands that download and run a package. `quiet`: flags to ignore. `from`: flags whose value is the package. */
 const RUNNERS: readonly { words: string[]; quiet: string[]; from: string[]; registry: 'npm' | 'pypi' }[] = [
   { words: ['npx'], quiet: ['-y', '--yes', '-q', '--quiet'], from: ['-p', '--package'], registry: 'npm' },
   {
@@ -25,13 +25,13 @@ const RUNNERS: readonly { words: string[]; quiet: string[]; from: string[]; regi
   { words: ['pipx', 'run'], quiet: ['-q', '--quiet', '--no-cache'], from: ['--spec'], registry: 'pypi' },
 ]
 
-/** Specs with a version range do not match: they stay commands. `latest` means the newest version at the first installation. */
+/** Does not match specs with a version range; these stay commands. `latest` means the newest version at the first installation. */
 const NPM_SPEC =
   /^((?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+_-]*))?$/
 const PYPI_SPEC =
   /^([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._, -]+\])?)(?:(?:@|==)([0-9A-Za-z][0-9A-Za-z.!+_-]*))?$/
 
-/** The source for a command line: a package if it is recognised with certainty, else the command itself. */
+/** The source for a command line: a package if every part is recognised, else the command itself. */
 export function sourceOf(command: string, args: readonly string[], cwd: string | undefined): StdioSource {
   const words = [baseName(command), ...args]
   if (words[0] === 'cmd' && words[1]?.toLowerCase() === '/c') words.splice(0, 2)

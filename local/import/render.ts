@@ -1,4 +1,4 @@
-/** Renders imported servers as a file of manifests, without secret values, but with a stub of every Secret. Pure. */
+/** Renders imported servers as a file of manifests. It contains a stub of each Secret, but no secret values. Pure. */
 import { stringify } from 'yaml'
 import type { ImportedConfig } from './client-config.ts'
 import { type Part, writeVariables } from './variables.ts'
@@ -27,7 +27,7 @@ function renderSecret(name: string, values: Record<string, Part[]>): string {
   ].join('\n')
 }
 
-/** Where a value came from. Text around variables is shown only if it is a short word such as `Bearer `, which is no secret. */
+/** Describes the origin of a value. Text around variables is shown only if it is a short word such as `Bearer `, which is not a secret. */
 function originOf(parts: readonly Part[]): string {
   if (parts.every(part => part.kind === 'text')) return 'the value in the client config'
   return `was ${writeVariables(parts.map(withoutValues))}`

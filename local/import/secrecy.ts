@@ -8,7 +8,7 @@ const SECRET_WORDS = new Set(
 const SECRET_VALUE =
   /^(Bearer|Basic|token)\s|^(sk|pk|rk|gh[opsur]|glpat|xox[abpr]|github_pat|AKIA|AIza|hf|npm|pypi|dop_v1|lin_api|ntn|secret)[-_A-Za-z0-9]{12,}|^eyJ[\w-]+\.[\w-]+\.|:\/\/[^/\s:@]+:[^/\s@]+@/
 
-/** Judges by name (`GITHUB_TOKEN`, `x-api-key`) and by format (`Bearer …`, `ghp_…`, a URL with a password). */
+/** Checks the name (`GITHUB_TOKEN`, `x-api-key`) and the format of the value (`Bearer …`, `ghp_…`, a URL with a password). */
 export function looksSecret(name: string, value: string): boolean {
   if (value === '') return false
   const words = name
@@ -18,7 +18,7 @@ export function looksSecret(name: string, value: string): boolean {
   return words.some(word => SECRET_WORDS.has(word)) || SECRET_VALUE.test(value)
 }
 
-/** The index of the first argument that holds a secret in plain text (`--token=…`, `--api-key …`, or by format), else -1. */
+/** The index of the first argument that contains a secret in plain text (`--token=…`, `--api-key …`, or by its format), else -1. */
 export function secretArgument(args: readonly string[]): number {
   return args.findIndex((arg, index) => {
     const [, flag, value] = /^--?([\w-]+)=(.+)$/s.exec(arg) ?? []

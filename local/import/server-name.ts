@@ -4,7 +4,7 @@ import { MAX_NAME_LENGTH, NAME_PATTERN, RESERVED_NAME } from '../../crds/object-
 
 const HASH_LENGTH = 6
 
-/** A unique DNS label for each name, in order; names that are DNS labels already are kept. */
+/** A unique DNS label for each name, in the same order. Names that already are valid do not change. */
 export function serverNames(names: readonly string[]): string[] {
   const taken = new Set(names.filter(isName))
   const slugs = new Map<string, number>()

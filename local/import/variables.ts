@@ -1,6 +1,6 @@
-/** The `${…}` variables of client configs: parses them into parts and joins these with the variables' values. Pure. */
+/** The `${…}` variables of client configs: splits texts into parts, and joins the parts with the values of the variables. Pure. */
 
-/** Part of a text. `env` is a variable of the gateway's environment, `input` a value that the client would prompt its user for. */
+/** Part of a text. `env`: a variable of the gateway's environment. `input`: a value for which the client would prompt its user. */
 export type Part =
   | { kind: 'text'; text: string }
   | { kind: 'env'; name: string; default?: string }
@@ -18,7 +18,7 @@ const INPUT_FORM = /^input:(.+)$/
 const FOREIGN_FORM =
   /^(config|command|file|fileBasename|fileDirname|relativeFile|selectedText|lineNumber|defaultBuildTask|extensionInstallFolder)\b/
 
-/** Splits a text into parts with folders filled in. `foreign` is the first variable that only the client can resolve. */
+/** Splits a text into parts; folders are filled in. `foreign`: the first variable that only the client can resolve. */
 export function parseVariables(text: string, folders: Folders): { parts: Part[]; foreign?: string } {
   const parts: Part[] = []
   let foreign: string | undefined
@@ -36,7 +36,7 @@ export function parseVariables(text: string, folders: Folders): { parts: Part[];
   return { parts, foreign }
 }
 
-/** The text with the values of its variables, or the first variable that has none. */
+/** Returns the text with the values of its variables, or the first variable that has no value. */
 export function fillVariables(parts: readonly Part[], lookup: Lookup): { text: string } | { missing: Part } {
   let text = ''
   for (const part of parts) {

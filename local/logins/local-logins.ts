@@ -1,4 +1,4 @@
-/** The logins at the servers of this machine's gateway: of its users, as in a cluster, if it knows its callers; else of the person at this machine. */
+/** Logins at the servers of a local gateway: of its users, as in a cluster, if it has `auth`; else of the person at this machine. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
@@ -24,23 +24,23 @@ export type LocalLoginsOptions = {
   cacheFolder: string
   clock: Clock
   log: Log
-  /** What runs now. */
-  running: () => { children: Pick<Children, 'wantedAs' | 'refresh'>; secrets?: GatewaySecrets }
-  /** How upstreams, authorization servers and issuers are reached. Absent: directly. */
+  /** Returns the current servers and Secrets. */
+  running: () => { children: Pick<Children, 'desiredServer' | 'refresh'>; secrets?: GatewaySecrets }
+  /** How to reach upstreams, authorization servers and issuers. Absent: directly. */
   hosts?: HostGuard
-  /** Who the callers of this machine are. Absent: `local#user`. */
+  /** The identity of callers without a credential. Absent: `local#user`. */
   as?: Identity
 }
 
 export type LocalLogins = {
   pages: LoginPages
-  /** Deletes the logins at servers that stay away. `servers`: all that there are manifests of, running or not. */
-  see(servers: readonly McpServer[]): void
-  /** Tokens of a user, or of the person at this machine. */
+  /** Call with all servers that have a manifest, running or not. Deletes the logins at servers that stay missing. */
+  update(servers: readonly McpServer[]): void
+  /** Tokens of a user, or without `user` of the person at this machine. Undefined if users do not log in to the server. */
   tokens(desired: DesiredServer, user?: User): TokenSource | undefined
-  /** Call once the router listens, with its port: what names a page of the person at this machine waits for it. */
+  /** Call once the router listens, with its port. The URLs of the login pages of the person at this machine contain it. */
   open(port: number): void
-  /** Resolves once no login is being written. */
+  /** Resolves once no file of a login is being written. */
   close(): Promise<void>
 }
 
@@ -53,11 +53,11 @@ export function createLocalLogins({
   hosts,
 }: LocalLoginsOptions): LocalLogins {
   const store = new LoginFiles(cacheFolder)
-  // Nobody else has the key: what a browser began before this gateway started is over.
+  // The key is new for each run, so logins that a browser began before this gateway started cannot be finished.
   const browsers = new BrowserLogins(createSeal(randomBytes(KEY_BYTES)), clock)
   const logins = new Logins({ store, browsers, clock, guard: hosts })
   const serverOf = (name: string) => {
-    const found = running().children.wantedAs(name)
+    const found = running().children.desiredServer(name)
     return found && loginServer(found)
   }
   const users = new RouterLogins({
@@ -80,9 +80,9 @@ export function createLocalLogins({
       attach: means => users.attach(means),
       host: () => (users.knowsUsers() ? users : person),
     },
-    // Without the default port, as browsers write it.
+    // Omits the default port, as browsers do.
     open: port => resolve(new URL(`http://127.0.0.1:${port}`).origin),
-    see: servers => removed.see(servers.map(({ metadata }) => metadata.name)),
+    update: servers => removed.update(servers.map(({ metadata }) => metadata.name)),
     async close() {
       removed.close()
       await logins.settled()

@@ -1,4 +1,4 @@
-/** The logins of users at upstreams, on a laptop: a file for each, which only its owner can read. */
+/** Stores the logins of users at upstreams on a laptop. Each is a file that only its owner can read. */
 import { hash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -7,7 +7,7 @@ import type { User } from '../../core/mcp/user.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 import { isKeptLogin, type KeptLogin, type LoginStore } from '../../router/logins/kept-login.ts'
 
-/** More are not kept: users come from outside. */
+/** Upper limit, because the number of users is not under the control of this machine. */
 const MAX_LOGINS = 10_000
 
 export class LoginFiles implements LoginStore {
@@ -24,7 +24,7 @@ export class LoginFiles implements LoginStore {
     return login?.name === name && login.url === url && login.subject === user.subject ? login : undefined
   }
 
-  /** Throws Fault unavailable if there are too many. */
+  /** Throws Fault `unavailable` if there are too many logins. */
   async write(login: KeptLogin, user: User): Promise<void> {
     const file = this.#fileOf(login.name, login.url, user.key)
     const others = (await this.#names()).filter(name => name !== basename(file))
@@ -37,7 +37,7 @@ export class LoginFiles implements LoginStore {
     await rm(this.#fileOf(name, url, user.key), { force: true })
   }
 
-  /** All, by server and user, with the file of each. */
+  /** All logins with their files, sorted by server and user. */
   async list(): Promise<{ file: string; login: KeptLogin }[]> {
     const files = (await this.#names()).slice(0, this.#max)
     const read = await Promise.all(
@@ -51,7 +51,7 @@ export class LoginFiles implements LoginStore {
     return read.flat().sort((a, b) => (key(a) < key(b) ? -1 : 1))
   }
 
-  /** Deletes all logins of these servers, or, with `subject`, of one user. Returns how many. */
+  /** Deletes all logins at servers with this name, or only those of the user `subject`. Returns their number. */
   async deleteOf(name: string, subject?: string): Promise<number> {
     const found = (await this.list()).filter(
       ({ login }) => login.name === name && (subject === undefined || login.subject === subject),

@@ -1,4 +1,4 @@
-/** The logins of the person at this machine, who is the only user of a gateway without `auth`. */
+/** The logins of the person at this machine, the only user of a gateway without `auth`. */
 import { Fault } from '../../core/errors.ts'
 import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
 import type { User } from '../../core/mcp/user.ts'
@@ -12,13 +12,13 @@ export type PersonLoginsOptions = {
   logins: Logins
   browsers: BrowserLogins
   person: User
-  /** The same, for the audit stream. */
+  /** The same person, for the audit stream. */
   who: Who
-  /** Of these pages, once it is known. */
+  /** The origin of the login pages; resolves once the port is known. */
   origin: Promise<string>
-  /** Undefined: nobody logs in to a server of this name. */
+  /** Returns undefined if users do not log in to a server with this name. */
   serverOf: (name: string) => LoginServer | undefined
-  /** Reads the lists of a server, which could not be read before the login. */
+  /** Reads the lists of a server again, because they could not be read before the login. */
   refresh: (server: string) => void
 }
 
@@ -62,7 +62,7 @@ export class PersonLogins implements ConnectHost {
 
   tokens(server: LoginServer, user = this.#options.person): TokenSource {
     const { logins, person } = this.#options
-    return user.key === person.key ? logins.tokens(server, user, () => this.#page(server.name)) : NOBODY_ELSE
+    return user.key === person.key ? logins.tokens(server, user, () => this.#page(server.name)) : REFUSED
   }
 
   async #page(name: string): Promise<string> {
@@ -76,8 +76,8 @@ export class PersonLogins implements ConnectHost {
   }
 }
 
-/** Where callers need a token (`up --host`), whoever has it can call, but only the person at this machine can log in. */
-const NOBODY_ELSE: TokenSource = {
+/** For users with another key: with `up --host`, everybody who has the token can call, but only the person at this machine can log in. */
+const REFUSED: TokenSource = {
   token: async () => {
     throw new Fault('user_refused', 'only the person at this machine can log in', {
       details: { reason: 'LoginElsewhere' },

@@ -12,10 +12,10 @@ function start() {
 
 test('a server is removed once its manifest has stayed away, however often the others change', () => {
   const { clock, gone, removed } = start()
-  removed.see(['a', 'b'])
-  removed.see(['b'])
+  removed.update(['a', 'b'])
+  removed.update(['b'])
   clock.advance(REMOVED_AFTER_MS - 1)
-  removed.see(['b', 'c'])
+  removed.update(['b', 'c'])
   assert.deepEqual(gone, [])
   clock.advance(1)
   assert.deepEqual(gone, ['a'])
@@ -25,12 +25,12 @@ test('a server is removed once its manifest has stayed away, however often the o
 
 test('a server that comes back was never away, and its next removal counts from its own beginning', () => {
   const { clock, gone, removed } = start()
-  removed.see(['a'])
-  removed.see([])
+  removed.update(['a'])
+  removed.update([])
   clock.advance(REMOVED_AFTER_MS - 1)
-  removed.see(['a'])
+  removed.update(['a'])
   clock.advance(REMOVED_AFTER_MS)
-  removed.see([])
+  removed.update([])
   clock.advance(REMOVED_AFTER_MS - 1)
   assert.deepEqual(gone, [])
   clock.advance(1)
@@ -39,8 +39,8 @@ test('a server that comes back was never away, and its next removal counts from 
 
 test('what is away when the gateway ends is not removed', () => {
   const { clock, gone, removed } = start()
-  removed.see(['a'])
-  removed.see([])
+  removed.update(['a'])
+  removed.update([])
   removed.close()
   clock.advance(REMOVED_AFTER_MS)
   assert.deepEqual(gone, [])

@@ -1,10 +1,10 @@
-/** Servers whose manifests were removed: what is kept of them goes after a while, because editors and checkouts take files away for a moment. */
+/** Detects servers whose manifests were removed. It waits before it reports them, because editors and git remove files for a moment. */
 import type { Clock, Timer } from '../../core/async.ts'
 
-/** A manifest that comes back within this time was never away. */
+/** A server whose manifest comes back within this time does not count as removed. */
 export const REMOVED_AFTER_MS = 10 * 60_000
 
-/** Must be closed with `close`; what waits then stays. */
+/** Must be closed with `close`; servers that are still missing then are not reported. */
 export class RemovedServers {
   readonly #clock: Clock
   readonly #onRemoved: (server: string) => void
@@ -16,14 +16,14 @@ export class RemovedServers {
     this.#onRemoved = onRemoved
   }
 
-  /** `servers`: the names of all that there are manifests of now. */
-  see(servers: readonly string[]): void {
+  /** `servers`: the names of all servers that have a manifest now. */
+  update(servers: readonly string[]): void {
     const present = new Set(servers)
     for (const name of present) {
       this.#missing.get(name)?.cancel()
       this.#missing.delete(name)
     }
-    for (const name of this.#known) if (!present.has(name)) this.#await(name)
+    for (const name of this.#known) if (!present.has(name)) this.#startTimer(name)
     this.#known = present
   }
 
@@ -32,7 +32,7 @@ export class RemovedServers {
     this.#missing.clear()
   }
 
-  #await(name: string): void {
+  #startTimer(name: string): void {
     const timer = this.#clock.after(REMOVED_AFTER_MS, () => {
       this.#missing.delete(name)
       this.#onRemoved(name)

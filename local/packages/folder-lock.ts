@@ -1,4 +1,4 @@
-/** A lock between processes that the kernel frees even if its holder is killed: an exclusive SQLite transaction. */
+/** A lock between processes, which the kernel releases even if its holder is killed: an exclusive SQLite transaction. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

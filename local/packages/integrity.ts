@@ -1,4 +1,4 @@
-/** Remembers what a version of a package contained when it was first installed here, and refuses other content under that version. */
+/** Stores the integrity of each package version at its first installation, and refuses the version if its content has changed later. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,18 +12,18 @@ import {
 } from '../../core/packages/integrity.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 
-/** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else remembers it. */
+/** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else stores it. */
 export type Compare = (source: PackageSource, release: Release) => Promise<void>
 
-/** A version with another content than was first installed. */
+/** A version whose content differs from that of its first installation. */
 export type ChangedHere = ChangedPackage & {
-  /** From now on the content that was refused is the right one. */
+  /** Replaces the stored integrity by that of the refused content. */
   approve(): Promise<void>
 }
 
 const MAX_FILES = 1_000
 
-/** The files outlive the installations, so that a new one is compared. Without an integrity nothing is compared. */
+/** The records are stored separately from the installations, so that a repeated installation is compared too. */
 export function createIntegrityRecords(cacheFolder: string): Compare {
   const folder = folderOf(cacheFolder)
   return async (source, release) => {
@@ -32,7 +32,8 @@ export function createIntegrityRecords(cacheFolder: string): Compare {
     const file = join(folder, fileName(record))
     const known = await read(file)
     const { kind, package: name, version, integrity } = record
-    const keep = (kept: Kept) => replaceFile(file, JSON.stringify({ kind, package: name, version, ...kept }))
+    const keep = (kept: StoredRecord) =>
+      replaceFile(file, JSON.stringify({ kind, package: name, version, ...kept }))
     if (known === 'damaged')
       throw integrityChanged(record, {
         known: 'not readable',
@@ -51,7 +52,7 @@ export function createIntegrityRecords(cacheFolder: string): Compare {
   }
 }
 
-/** The versions of a package that were refused here since their content changed. */
+/** The versions of a package that were refused on this machine because their content had changed. */
 export async function changedPackages(cacheFolder: string, name: string): Promise<ChangedHere[]> {
   const folder = folderOf(cacheFolder)
   const names = (await readdir(folder).catch(() => [])).filter(file => file.endsWith('.json'))
@@ -84,11 +85,17 @@ function fileName({ kind, package: name, version, platform = '' }: PackageRecord
   return `${readable.slice(0, 180)}-${exact.slice(0, 8)}.json`
 }
 
-/** `found`: the other content that was refused last. */
-type Kept = { kind?: unknown; package?: unknown; version?: unknown; integrity: string; found?: string }
+/** The content of a file. `found`: the integrity that was refused last. */
+type StoredRecord = {
+  kind?: unknown
+  package?: unknown
+  version?: unknown
+  integrity: string
+  found?: string
+}
 
-/** A damaged file equals no content: somebody has to look at it and delete it. */
-async function read(file: string): Promise<Kept | 'damaged' | undefined> {
+/** A damaged file makes every comparison fail, until the user deletes it. */
+async function read(file: string): Promise<StoredRecord | 'damaged' | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   try {

@@ -1,4 +1,4 @@
-/** npm and PyPI packages, each installed once into the cache and then started from there, also offline. */
+/** Installs npm and PyPI packages once into the cache, from which they can also be started offline. */
 import { createHash } from 'node:crypto'
 import { access, readFile, rename, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ import { createIntegrityRecords } from './integrity.ts'
 
 const PARALLEL_INSTALLS = 3
 /** A longer installation continues, but no longer blocks others. */
-const INSTALL_LEND_MS = 60_000
+const INSTALL_MAX_HOLD_MS = 60_000
 const MARKER = 'portolan.json'
 
 export type PackageCommand = { command: string; args: string[]; version: string }
@@ -30,7 +30,7 @@ export type Packages = {
    * IntegrityChanged, PackageManagerMissing or BinNotFound) or `cancelled`.
    */
   ensure(source: PackageSource): Promise<PackageCommand>
-  /** How many packages are being installed or wait to be. */
+  /** How many packages are being installed or wait for installation. */
   installing(): number
 }
 
@@ -44,7 +44,7 @@ export type PackagesOptions = {
   reaper?: Reaper
   /** Aborts running installations. */
   signal: AbortSignal
-  /** A sentence for the user about what is being installed. */
+  /** Called with a sentence for the user about an installation. */
   onProgress: (message: string) => void
 }
 
@@ -52,7 +52,11 @@ export function createPackages(options: PackagesOptions): Packages {
   const running = new Map<string, Promise<Installed>>()
   /** Failed installations are retried but announced only once. */
   const announced = new Set<string>()
-  const slots = createSlots({ count: PARALLEL_INSTALLS, lendMs: INSTALL_LEND_MS, clock: options.clock })
+  const slots = createSlots({
+    count: PARALLEL_INSTALLS,
+    maxHoldMs: INSTALL_MAX_HOLD_MS,
+    clock: options.clock,
+  })
   const begin = (folder: string, source: PackageSource) => {
     const announce = announced.has(folder) ? () => {} : options.onProgress
     announced.add(folder)
@@ -119,8 +123,9 @@ async function install(
   return withLock(
     `${folder}.lock`,
     async () => {
-      const there = await readMarker(folder)
-      if (there) return there
+      // Another process may have installed it while this one waited for the lock.
+      const existing = await readMarker(folder)
+      if (existing) return existing
       const started = options.clock.now()
       announce(`installing ${name} from ${source.kind === 'npm' ? 'npm' : 'PyPI'} (once)`)
       const installed = await installInto(source, folder, options)
@@ -150,7 +155,7 @@ async function installInto(
   return installed
 }
 
-/** npm builds native addons for the Node that it runs on, which must be the one that loads them. */
+/** Puts this process's Node first on the PATH: npm builds native addons for the Node that it runs on, and this one loads them. */
 function withOurNode(env: Readonly<Record<string, string>>): Record<string, string> {
   return { ...env, PATH: [dirname(process.execPath), env.PATH ?? ''].join(delimiter) }
 }
