@@ -1,4 +1,4 @@
-/** Catalogs on disk: kept by what produced them, absent when broken. */
+/** The catalog cache on disk: its keys, its limit, and damaged files. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ test('a cached list is used only for the same server from the same source', asyn
   assert.equal(await cache.load('other', 'r1'), undefined)
 })
 
-test('a file that is cut off, garbage or of another shape counts as absent', async t => {
+test('a truncated or invalid file counts as absent', async t => {
   const folder = folderFor(t)
   const cache = createCatalogCache(folder)
   await cache.save('notes', 'r1', { catalog, at: 5 })

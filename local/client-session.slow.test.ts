@@ -1,4 +1,4 @@
-/** A client's own child lives as long as the client's session, over the whole path from HTTP to the process. */
+/** A client's own child runs as long as the client's session: tested from HTTP to the process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'

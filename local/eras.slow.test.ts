@@ -1,4 +1,4 @@
-/** Clients of both eras and servers of both eras on a laptop: questions go all the way from the process to the client and back. */
+/** Clients and servers of both eras on a laptop: questions from the process reach the client, and its answers reach the process. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Reading paths: folders, files and clients' configurations, and what is kept when a file breaks. */
+/** Reading paths: folders, files and client configs, and the last valid state of broken files. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ test('a folder is read without subfolders, and JSON of other kinds is ignored', 
   assert.equal(loaded.manifests[0]?.folder, folder)
 })
 
-test('a broken document keeps its last valid state, the rest of the file is read, and the problem has its place', async t => {
+test('a broken document keeps its last valid state, the rest of the file is read, and the problem has its position', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')
   writeFileSync(file, `${server('a')}---\n${server('b')}`)
@@ -77,7 +77,7 @@ test('a file that is no longer YAML keeps all its servers until it is valid agai
   assert.deepEqual([names(mended), mended.problems], [['b'], []])
 })
 
-test('a deleted file removes its servers, and a duplicate name is a problem of the second', async t => {
+test('a deleted file removes its servers, and a duplicate name is a problem of the second server', async t => {
   const folder = folderFor(t)
   writeFileSync(join(folder, 'a.yaml'), server('same'))
   writeFileSync(join(folder, 'b.yaml'), `${server('same')}---\n${server('b')}`)
@@ -90,7 +90,7 @@ test('a deleted file removes its servers, and a duplicate name is a problem of t
   assert.deepEqual(names(await files.scan()), ['same'])
 })
 
-test("a client's configuration is read; a broken one keeps its previous servers", async t => {
+test('a client config is read; a broken one keeps its previous servers', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const variable = (name: string) => `\${${name}}`
@@ -112,7 +112,7 @@ test("a client's configuration is read; a broken one keeps its previous servers"
   assert.deepEqual([names(broken), broken.imported.length, broken.problems.length], [['one'], 1, 1])
 })
 
-test("a later problem of a client's configuration has its place and field", async t => {
+test('a problem with a value from a client config has the position and the field in the config', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const text = `{ "mcpServers": { "One": {\n  "command": "x",\n  "env": {\n    "A": "1",\n    "TOKEN": "\${TOKEN}" } } } }`
@@ -126,7 +126,7 @@ test("a later problem of a client's configuration has its place and field", asyn
   assert.equal(found?.placeOf('spec.sessions').path, 'mcpServers.One')
 })
 
-test("notes on a client's configuration are reported, and the env file that VS Code names is read", async t => {
+test('notes on a client config are reported, and the env file that it refers to is read', async t => {
   const folder = folderFor(t)
   const file = join(folder, '.vscode', 'mcp.json')
   mkdirSync(join(folder, '.vscode'))
@@ -153,7 +153,7 @@ test("notes on a client's configuration are reported, and the env file that VS C
   assert.deepEqual(imported[0]?.secrets['one-secrets']?.TOKEN, [{ kind: 'text', text: 'hush hush' }])
 })
 
-test('paths without any manifest are a problem', async t => {
+test('paths without any manifest are reported as a problem', async t => {
   const folder = folderFor(t)
   const files = new ManifestFiles([folder])
   const [problem] = (await files.scan()).problems
@@ -162,7 +162,7 @@ test('paths without any manifest are a problem', async t => {
   assert.deepEqual((await files.scan()).problems, [])
 })
 
-test('paths that are missing or contain no manifest are reported where they were named', async t => {
+test('each path that is missing or contains no manifest is reported', async t => {
   const folder = folderFor(t)
   writeFileSync(join(folder, 'x.json'), '{"name":"x"}')
   const { problems } = await new ManifestFiles([join(folder, 'none'), join(folder, 'x.json')]).scan()
@@ -172,7 +172,7 @@ test('paths that are missing or contain no manifest are reported where they were
   )
 })
 
-test("if a client's configuration lists the gateway itself, it is left out, with a note", async t => {
+test('if a client config lists the gateway itself, this entry is left out with a note', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'mcp.json')
   const urls = {

@@ -1,4 +1,4 @@
-/** What a laptop finds of the Secrets that a gateway refers to. */
+/** The Secrets that a local gateway refers to. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseManifest } from '../crds/parse.ts'

@@ -1,10 +1,10 @@
-/** What servers get of the user's environment. */
+/** The environment variables that servers inherit from the user. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inheritedEnvironment } from './launch-server.ts'
 
-test('servers get the variables for programs, languages and proxies, and no tokens', () => {
-  const kept = {
+test('servers inherit the variables for programs, languages and proxies, but no tokens', () => {
+  const inherited = {
     PATH: '/bin',
     HOME: '/home/me',
     LC_ALL: 'C',
@@ -12,12 +12,12 @@ test('servers get the variables for programs, languages and proxies, and no toke
     NO_PROXY: 'n',
     DOCKER_HOST: 'd',
   }
-  const left = {
+  const others = {
     GITHUB_TOKEN: 't',
     AWS_SECRET_ACCESS_KEY: 's',
     NODE_OPTIONS: '--inspect',
     PORTOLAN_CACHE: '/c',
     MY_PATH: 'x',
   }
-  assert.deepEqual(inheritedEnvironment({ ...kept, ...left }), kept)
+  assert.deepEqual(inheritedEnvironment({ ...inherited, ...others }), inherited)
 })

@@ -1,4 +1,4 @@
-/** An upstream that is created when first needed: once for concurrent callers, again after a failure, never after close. */
+/** An upstream that is created on first use: once for concurrent callers, again after a failure, never after close. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../core/async.ts'
@@ -40,7 +40,7 @@ test('concurrent callers create one upstream, and its events are passed on', asy
   await assert.rejects(lazy.connect(patient()), Fault)
 })
 
-test('a failed creation is reported, kept for a moment, then retried', async () => {
+test('a failed creation is reported, and retried only after a delay', async () => {
   const clock = createManualClock()
   let tries = 0
   const lazy = new LazyUpstream(async () => {
@@ -73,7 +73,7 @@ test('a caller that cancels stops waiting, and the creation continues for others
   await assert.rejects(staying, /late/)
 })
 
-test('subscriptions and notifications of both sides are passed on, before and after the upstream is created', async t => {
+test('subscriptions and notifications in both directions are passed on, before and after the upstream is created', async t => {
   const lazy = new LazyUpstream(async () => {
     const life = { sessions: 'perClient', startTimeoutMs: 20_000, idleAfterMs: 60_000, min: 0 } as const
     return createStdioUpstream({ ...askingCommand('legacy'), ...life }, { clock: systemClock })

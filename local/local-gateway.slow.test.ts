@@ -1,4 +1,4 @@
-/** The laptop's gateway as a whole: real children, real files, calls over HTTP. */
+/** The whole local gateway, with real children, real files and calls over HTTP. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,7 +66,7 @@ function workspace(t: TestContext): Workspace {
 const execute = (gateway: LocalGateway, tool: string, args: object = {}) =>
   callTool(gateway.url, 'execute_mcp_tool', { tool_path: tool, arguments: args })
 
-test('after a restart the whole catalog is there at once, nothing runs, and the first call wakes the server', async t => {
+test('after a restart the whole catalog is served at once, no server runs, and the first call wakes its server', async t => {
   const space = workspace(t)
   space.write('one', polite)
   const first = await start(t, space)
@@ -83,7 +83,7 @@ test('after a restart the whole catalog is there at once, nothing runs, and the 
   await second.until(() => second.server('one').state === 'ready' && !second.server('one').discovery.cached)
 })
 
-test('a cached list is not used after a file that the command names was edited', async t => {
+test('a cached list is not used after a file in the command line has changed', async t => {
   const space = workspace(t)
   const file = join(space.folder, 'server.txt')
   writeFileSync(file, 'first')
@@ -97,7 +97,7 @@ test('a cached list is not used after a file that the command names was edited',
   assert.equal(edited.server('one').discovery.cached, false)
 })
 
-test('a missing secret stops one server, with the places where it was looked for; adding it starts the server', async t => {
+test('a server with a missing secret does not start, the problem says where to add it, and adding it starts the server', async t => {
   const space = workspace(t)
   const secretsFolder = mkdtempSync(join(tmpdir(), 'portolan-test-secrets-'))
   t.after(() => rmSync(secretsFolder, { recursive: true }))
@@ -138,7 +138,7 @@ test('only changed servers are restarted', async t => {
   assert.notEqual(await pidOf('other'), before.other)
 })
 
-test('servers come and go with their files', async t => {
+test('servers are added and removed with their files', async t => {
   const space = workspace(t)
   space.write('one', polite)
   const gateway = await start(t, space)
@@ -200,7 +200,7 @@ const gatewayOf = (name: string, team: string, spec: object = {}) =>
     spec: { servers: { selector: { matchLabels: { team } } }, ...spec },
   })
 
-test('suspended servers run nothing; of several gateways one must be chosen by name', async t => {
+test('suspended servers do not run; one of several gateways must be chosen by name', async t => {
   const space = workspace(t)
   space.write('off', { ...polite, suspend: true })
   space.write('on', polite, { labels: { team: 'a' } })
@@ -219,7 +219,7 @@ test('suspended servers run nothing; of several gateways one must be chosen by n
   await assert.rejects(start(t, space, { gateway: 'c' }), /no McpGateway "c".*a, b/)
 })
 
-test('if no gateway can be chosen, the last one is still served', async t => {
+test('if no gateway can be chosen, the previous one is still served', async t => {
   const space = workspace(t)
   space.write('one', polite, { labels: { team: 'a' } })
   space.write('two', { ...polite, suspend: true })
@@ -237,7 +237,7 @@ test('if no gateway can be chosen, the last one is still served', async t => {
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('a gateway that gets a setting which laptops cannot enforce offers nothing, and reports the field', async t => {
+test('a gateway with a new setting that laptops cannot enforce offers nothing, and reports the field', async t => {
   const space = workspace(t)
   space.write('one', polite, { labels: { team: 'a' } })
   const file = join(space.folder, 'gateway.yaml')
@@ -255,7 +255,7 @@ test('a gateway that gets a setting which laptops cannot enforce offers nothing,
   assert.deepEqual(gateway.status().problems, [])
 })
 
-test('tools with a new description in the manifest are counted with it, in every total', async t => {
+test('tokens of tools are counted with the description from the manifest, in every total', async t => {
   const space = workspace(t)
   const description = 'Says what it was told, "word for word".\nNothing else happens.'
   space.write('one', { ...polite, tools: { allow: ['echo'], overrides: { echo: { description } } } })
@@ -267,14 +267,14 @@ test('tools with a new description in the manifest are counted with it, in every
   t.after(() => counter.close())
   const [tokens = 0] = await counter.count([text])
   const status = gateway.status()
-  // Counted in parts: what meets where they join may be one token more or less.
+  // The status counts the parts separately; where two parts join, the sum can differ by a token.
   assert.ok(Math.abs(status.tokens.direct - tokens) <= 3, `${status.tokens.direct} for ${tokens}`)
   assert.deepEqual(status.servers[0]?.toolTokens, [{ name: 'echo', tokens: status.tokens.direct }])
   const debug = await fetch(gateway.url.replace('/mcp', '/debug/status'))
   assert.partialDeepStrictEqual(await debug.json(), { totals: { tokens: status.tokens.direct } })
 })
 
-test('only new problems are reported, and solved ones once', async t => {
+test('only new problems are reported, and solved problems once', async t => {
   const space = workspace(t)
   const broken = (name: string) => writeFileSync(join(space.folder, `${name}.yaml`), 'kind: McpServer\n')
   broken('a')

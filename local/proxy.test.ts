@@ -1,4 +1,4 @@
-/** A laptop's gateway behind an HTTP proxy, which the usual variables name. */
+/** A local gateway behind an HTTP proxy from the usual environment variables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../test/support/local-gateway.ts'
@@ -25,7 +25,7 @@ test('the tools of a remote server are read through the proxy of the environment
   assert.deepEqual([...new Set(proxy.connects.map(({ to }) => to))], ['far.example.test:80'])
 })
 
-test('a proxy that is none is named before anything starts, without its credentials', async t => {
+test('an invalid proxy URL is reported before anything starts, without its credentials', async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   const env = { HTTPS_PROXY: 'socks5://ann:geheim@proxy.example.com' }

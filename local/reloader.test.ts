@@ -1,4 +1,4 @@
-/** What a laptop does with a McpGateway that is broken: it never serves openly what the manifest may protect. */
+/** A local gateway with a broken McpGateway manifest never serves without the access rules that the manifest may contain. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,14 +46,14 @@ function watch(t: TestContext, given?: string) {
 }
 
 for (const [what, text] of Object.entries(BROKEN)) {
-  test(`a McpGateway with ${what} is refused at the start, with its file and what is wrong`, async t => {
+  test(`a McpGateway with ${what} is refused at the start, with its file and the reason`, async t => {
     const { write, count } = watch(t)
     await assert.rejects(write(text), /gateway\.yaml:\d+ cannot be used: .+ so nothing is served/)
     assert.equal(count(), 0)
   })
 }
 
-test('a broken gateway beside a valid one is refused too, unless the valid one is chosen by name', async t => {
+test('a broken gateway is also refused if there is a valid one, unless the valid one is chosen by name', async t => {
   const other = gateway('{}').replace('tools', 'other')
   const { write } = watch(t)
   await write(other, 'other.yaml')

@@ -1,4 +1,4 @@
-/** Values that manifests refer to: where they are looked for, in which order, and the error if they are missing. */
+/** Values that manifests refer to: the places where they are looked up, the order, and the error if they are missing. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ test('a secret is taken from the manifests, then the folder, then the environmen
   assert.ok('problem' in (await other.secret({ name: 'git-hub', key: 'token' })))
 })
 
-test('a missing secret names the three places and the field, an optional one is left out', async () => {
+test('the problem of a missing secret names the three places and the field; an optional one is left out', async () => {
   const values = new ValueResolver({ secrets: [], configMaps: [], imported: [], env: {} }, 'default')
   const optional = { name: 'O', valueFrom: { secretKeyRef: { name: 'x', key: 'y', optional: true } } }
   const { values: found, problems } = await values.env([optional, ref('git-hub', 'token')], [])

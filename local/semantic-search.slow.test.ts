@@ -1,4 +1,4 @@
-/** The search by meaning on a laptop: real servers, and an embeddings service with a simple model. */
+/** Semantic search on a laptop: real servers, and an embeddings service with a simple model. */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -56,7 +56,7 @@ async function prepare(t: TestContext) {
   return { space, service, embeddings, writeGateway }
 }
 
-test('an embeddings service gets the key from the environment, tools are found by meaning, and a restart sends no texts', async t => {
+test('an embeddings service gets the key from the environment, semantic search finds tools, and a restart sends no texts', async t => {
   const { space, service, embeddings, writeGateway } = await prepare(t)
   writeGateway({ embeddings })
   const { gateway, until, best } = await start(t, space, { VAULT_TOKEN: 'hush' })
@@ -77,7 +77,7 @@ test('an embeddings service gets the key from the environment, tools are found b
   )
 })
 
-test('semantic none ends the search by meaning in a running gateway', async t => {
+test('semantic: none turns semantic search off in a running gateway', async t => {
   const { space, embeddings, writeGateway } = await prepare(t)
   writeGateway({ embeddings: { ...embeddings, secretRef: { ...embeddings.secretRef, optional: true } } })
   const { gateway, until, best } = await start(t, space)
@@ -88,7 +88,7 @@ test('semantic none ends the search by meaning in a running gateway', async t =>
   assert.equal(await best('glunk'), undefined)
 })
 
-test('a missing key is a problem of the gateway, with its path, until it exists', async t => {
+test('a missing key is reported as a problem of the gateway, with its path, until it exists', async t => {
   const { space, embeddings, writeGateway } = await prepare(t)
   writeGateway({ embeddings })
   const { gateway, until, best } = await start(t, space)
@@ -109,7 +109,7 @@ test('a missing key is a problem of the gateway, with its path, until it exists'
   assert.equal(await best('glunk'), 'post:echo')
 })
 
-test('a model that is fetched while the gateway runs is used, and a restart has its vectors at once', {
+test('a model that is downloaded while the gateway runs is used, and after a restart its vectors are in the cache', {
   skip: skipModel(),
 }, async t => {
   const space = createWorkspace()

@@ -1,4 +1,4 @@
-/** One server's list through its life: cached, discovered, kept through failures, read again when due. */
+/** The list of one server: served from the cache, discovered, kept after failures, and read again when due. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const tools = (...names: string[]) =>
   answer({ tools: names.map(name => ({ name, inputSchema: { type: 'object' } })) })
 const toolNames = ({ catalog }: Observed) => catalog?.tools.map(({ definition }) => definition.name)
 
-type World = {
+type Setup = {
   clock: ManualClock
   behaviours: Record<string, Behaviour>
   log: string[]
@@ -29,35 +29,35 @@ type World = {
 }
 type Watched = ServerDiscovery & {
   until(check: (observed: Observed) => boolean): Promise<Observed>
-  /** So many discoveries have ended. */
+  /** Resolves once `count` discoveries have ended. */
   done(count: number): Promise<void>
-  /** The list is in the cache. */
+  /** Resolves once the list is in the cache. */
   saved(): Promise<void>
 }
 
 /** A real server over HTTP whose behaviour can be changed, and discoveries of it that share one cache. */
-async function world(t: TestContext): Promise<World> {
+async function setUp(t: TestContext): Promise<Setup> {
   const behaviours: Record<string, Behaviour> = { 'tools/list': tools('one', 'two') }
   const server = await startRude(behaviours)
   const folder = mkdtempSync(join(tmpdir(), 'portolan-discovery-'))
   const cache = createCatalogCache(folder)
   const clock = createManualClock(1_000_000)
   const close: (() => unknown)[] = [
-    // A list may just be being written to it.
+    // A list may be written to the folder at this moment.
     () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
     () => server.close(),
   ]
   t.after(async () => {
     for (const each of close.reverse()) await each()
   })
-  const discovery: World['discovery'] = ({ eager = true, process = false, watchesLife } = {}) => {
+  const discovery: Setup['discovery'] = ({ eager = true, process = false, watchesLife } = {}) => {
     const upstream = connectRemote(
       { url: server.url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 5_000 },
       watchesLife ? { clock, random: () => 0.5, watchesLife } : { clock: systemClock },
     )
     let finished = 0
     const waiting = new Set<() => void>()
-    const told = () => {
+    const notify = () => {
       for (const check of [...waiting]) check()
     }
     const pins = new PinnedTools({
@@ -76,10 +76,10 @@ async function world(t: TestContext): Promise<World> {
       cache,
       starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
       log: createLog({ level: 'silent' }),
-      onChange: told,
+      onChange: notify,
       onDiscovered: () => {
         finished++
-        queueMicrotask(told)
+        queueMicrotask(notify)
       },
     })
     const wait = (reached: () => boolean) =>
@@ -111,7 +111,7 @@ async function world(t: TestContext): Promise<World> {
 }
 
 test('a new server is starting until its list has been read, then ready', async t => {
-  const { discovery } = await world(t)
+  const { discovery } = await setUp(t)
   const made = discovery()
   assert.equal(made.observed().state, 'starting')
   const observed = await made.until(({ state }) => state === 'ready')
@@ -120,7 +120,7 @@ test('a new server is starting until its list has been read, then ready', async 
 })
 
 test('a cached list is served at once, and a sleeping server is not started for it', async t => {
-  const { discovery, log } = await world(t)
+  const { discovery, log } = await setUp(t)
   const first = discovery()
   await first.done(1)
   await first.saved()
@@ -132,7 +132,7 @@ test('a cached list is served at once, and a sleeping server is not started for 
 })
 
 test('if a list cannot be read again, the last one stays, and the server is ready while it answers', async t => {
-  const { discovery, behaviours, clock } = await world(t)
+  const { discovery, behaviours, clock } = await setUp(t)
   const made = discovery()
   await made.done(1)
   behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
@@ -141,12 +141,12 @@ test('if a list cannot be read again, the last one stays, and the server is read
   assert.deepEqual([observed.state, toolNames(observed)], ['ready', ['one', 'two']])
   behaviours['tools/list'] = tools('three')
   clock.advance(1_000)
-  const mended = await made.until(({ failure }) => failure === undefined)
-  assert.deepEqual(toolNames(mended), ['three'])
+  const recovered = await made.until(({ failure }) => failure === undefined)
+  assert.deepEqual(toolNames(recovered), ['three'])
 })
 
-test('a server that does not start has failed since its first failure, is retried less and less often, and recovers', async t => {
-  const { discovery, behaviours, clock } = await world(t)
+test('a server that does not start is failed since the first failure, is retried with growing delays, and recovers', async t => {
+  const { discovery, behaviours, clock } = await setUp(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')
   const made = discovery()
@@ -174,12 +174,12 @@ test('a server that does not start has failed since its first failure, is retrie
   else delete behaviours.initialize
   await made.done(8)
   clock.advance(60_000)
-  const mended = await made.until(({ state }) => state === 'ready')
-  assert.deepEqual(toolNames(mended), ['one', 'two'])
+  const recovered = await made.until(({ state }) => state === 'ready')
+  assert.deepEqual(toolNames(recovered), ['one', 'two'])
 })
 
 test('a call of a failed server retries it at once, at most every 2 s', async t => {
-  const { discovery, behaviours, clock, log } = await world(t)
+  const { discovery, behaviours, clock, log } = await setUp(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')
   const made = discovery()
@@ -198,8 +198,8 @@ test('a call of a failed server retries it at once, at most every 2 s', async t 
   await made.until(({ state }) => state === 'ready')
 })
 
-test('a server that dies while nobody calls it has failed within a minute, and recovers by itself', async t => {
-  const { discovery, behaviours, clock, log } = await world(t)
+test('an unused server that dies is reported as failed within a minute, and recovers by itself', async t => {
+  const { discovery, behaviours, clock, log } = await setUp(t)
   behaviours.ping = answer({})
   const made = discovery({ watchesLife: true })
   await made.done(1)
@@ -218,15 +218,15 @@ test('a server that dies while nobody calls it has failed within a minute, and r
   assert.equal(log.filter(entry => entry === 'POST ping').length, 1)
 })
 
-test('a server that answers 401 needs credentials, and is not called failed', async t => {
-  const { discovery, behaviours } = await world(t)
+test('a server that answers 401 requires credentials and is not reported as failed', async t => {
+  const { discovery, behaviours } = await setUp(t)
   behaviours.initialize = raw(401, 'text/plain', 'no')
   const observed = await discovery().until(({ state }) => state !== 'starting')
   assert.deepEqual([observed.state, observed.reason], ['authRequired', 'AuthRequired'])
 })
 
-test('an old list is read again; that of a sleeping process only at its next start', async t => {
-  const { discovery, behaviours, clock, log } = await world(t)
+test('an old list is read again; the list of a sleeping process only at its next start', async t => {
+  const { discovery, behaviours, clock, log } = await setUp(t)
   const made = discovery()
   await made.done(1)
   await made.saved()
@@ -241,8 +241,8 @@ test('an old list is read again; that of a sleeping process only at its next sta
   assert.equal(log.length, asked)
 })
 
-test('a refresh by a person reads the list at once, also during a read and of a sleeping process', async t => {
-  const { discovery, behaviours, clock } = await world(t)
+test('a requested refresh reads the list at once, also after a running read and for a sleeping process', async t => {
+  const { discovery, behaviours, clock } = await setUp(t)
   const made = discovery()
   await made.done(1)
   made.refresh()
@@ -258,8 +258,8 @@ test('a refresh by a person reads the list at once, also during a read and of a 
   assert.deepEqual(toolNames(await sleeper.until(observed => !observed.cached)), ['new'])
 })
 
-test('a server that sends list_changed after every read is read less and less often; other notifications do not delay that', async t => {
-  const { discovery, behaviours, clock } = await world(t)
+test('a server that sends list_changed on every read is read with growing delays, until its list really changes', async t => {
+  const { discovery, behaviours, clock } = await setUp(t)
   const chatty = (name: string): Behaviour =>
     stream((response, { id }) => {
       const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
@@ -276,7 +276,7 @@ test('a server that sends list_changed after every read is read less and less of
     const before = total
     for (let passed = 0; passed < withinMs; passed += 100) {
       clock.advance(100)
-      // nothing is planned while it is being asked
+      // There is no timer while a discovery runs.
       if (clock.pending() === 0) await made.done(++total)
     }
     return total - before

@@ -1,4 +1,4 @@
-/** Slots for heavy work: how many run, and what happens to one that hangs. */
+/** Slots that limit concurrent heavy work, also if some of it hangs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../test/support/manual-clock.ts'
@@ -6,7 +6,7 @@ import { createSlots } from './start-slots.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('at most as many run as there are slots, and the others follow in order', async () => {
+test('no more work runs than there are slots, and the rest follows in order', async () => {
   const slots = createSlots({ count: 2, maxHoldMs: 1_000, clock: createManualClock() })
   const begun: number[] = []
   const finish: (() => void)[] = []
@@ -29,7 +29,7 @@ test('at most as many run as there are slots, and the others follow in order', a
   assert.deepEqual(begun, [0, 1, 2, 3])
 })
 
-test('work that hangs loses its slot after a while, once', async () => {
+test('work that hangs releases its slot after a while, and only once', async () => {
   const clock = createManualClock()
   const slots = createSlots({ count: 1, maxHoldMs: 1_000, clock })
   let finish = () => {}

@@ -1,4 +1,4 @@
-/** Clients' configurations converted to manifests. */
+/** Conversion of client configs to manifests. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const imported = (config: unknown, more: object = {}) =>
     ...more,
   })
 
-test("clients' configurations are recognised among manifests and other files, also broken ones", () => {
+test('client configs, also broken ones, are distinguished from manifests and other files', () => {
   for (const text of [
     '{"mcpServers":{}}',
     '{"servers":{}, // c\n}',
@@ -35,14 +35,14 @@ test("clients' configurations are recognised among manifests and other files, al
   for (const text of others) assert.ok(!isClientConfig(text), text.slice(0, 20))
 })
 
-test('a configuration without servers is valid, one without the table of servers is not', () => {
+test('a config without servers is valid, one without the table of servers is not', () => {
   assert.deepEqual(imported({ mcpServers: {} }).problems, [])
   assert.equal(imported({}).problems[0]?.reason, 'NoServers')
   assert.equal(imported('').problems[0]?.reason, 'InvalidJson')
   assert.equal(imported('['.repeat(50_000)).problems[0]?.reason, 'InvalidJson')
 })
 
-test('a broken entry does not affect others, and is named as in manifests', () => {
+test('a broken entry does not affect others, and is reported with the name of its manifest', () => {
   const config = imported({ mcpServers: { 'My Bad': {}, good: { command: 'node' } } })
   assert.deepEqual(
     config.servers.map(({ manifest }) => manifest.metadata.name),
@@ -52,7 +52,7 @@ test('a broken entry does not affect others, and is named as in manifests', () =
   assert.equal(imported('{"mcpServers": {').broken, undefined)
 })
 
-test('secrets and variables are not written into manifests, but kept in parts', () => {
+test('secrets and variables are not written into manifests, but returned as parts', () => {
   const entry = {
     command: 'node',
     env: { PLAIN: 'a', API_KEY: 'literal', FROM: '${env:OTHER}', MIXED: 'x-${input:id}', EMPTY_TOKEN: '' },
@@ -78,7 +78,7 @@ test('secrets and variables are not written into manifests, but kept in parts', 
   })
 })
 
-test('variables in arguments are replaced when the server runs, and written with a note', () => {
+test('variables in arguments are replaced with a lookup; without one they are kept or get their default, with a note', () => {
   const config = { mcpServers: { a: { command: 'node', args: ['${env:DIR}/x', '${NONE:-d}'] } } }
   const running = imported(config, {
     lookup: ({ name }: { name?: string }) => (name === 'DIR' ? '/srv' : undefined),
@@ -92,14 +92,14 @@ test('variables in arguments are replaced when the server runs, and written with
   )
 })
 
-test("paths of an editor's configuration are relative to the folder above it", () => {
+test("paths in an editor's config are relative to the parent of its folder", () => {
   const folderOf = (file: string) => importConfig('{"servers":{}}', { file, readEnvFile }).folder
   assert.equal(folderOf('/p/.vscode/mcp.json'), '/p')
   assert.equal(folderOf('/p/mcp.json'), '/p')
   assert.equal(folderOf('.mcp.json'), '.')
 })
 
-test('secrets are recognised by name and by form', () => {
+test('secrets are recognised by name and by format', () => {
   const secret = [
     ['GITHUB_TOKEN', 'x'],
     ['x-api-key', 'x'],

@@ -1,4 +1,4 @@
-/** Packages recognised in command lines. */
+/** Recognition of packages in command lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sourceOf } from './recognised-package.ts'
@@ -8,7 +8,7 @@ const source = (line: string) => {
   return sourceOf(command, args, undefined)
 }
 
-test('packages are recognised however their runner is called', () => {
+test('packages are recognised for every runner, with its path, its extension and its flags', () => {
   const pinned = { npm: { package: '@acme/mcp', version: '1.2.3', args: ['--x'] } }
   for (const runner of [
     'npx -y',
@@ -35,7 +35,7 @@ test('packages are recognised however their runner is called', () => {
   }
 })
 
-test('a package whose executable has another name keeps both names', () => {
+test('the source has both names if the executable is not called like the package', () => {
   assert.deepEqual(source('npx -y -p @acme/suite@2.0.0 acme-mcp'), {
     npm: { package: '@acme/suite', version: '2.0.0', bin: 'acme-mcp' },
   })
@@ -47,12 +47,12 @@ test('a package whose executable has another name keeps both names', () => {
   })
 })
 
-test('latest and a missing version both mean the newest at the first installation', () => {
+test('latest is the same as no version', () => {
   assert.deepEqual(source('npx acme-mcp@latest'), { npm: { package: 'acme-mcp' } })
   assert.deepEqual(source('uvx acme-mcp'), { pypi: { package: 'acme-mcp' } })
 })
 
-test('a command that is not certainly understood is started unchanged', () => {
+test('a command line with an unknown part stays an unchanged command', () => {
   const lines = [
     'npx',
     'npx -y',

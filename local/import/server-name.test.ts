@@ -1,4 +1,4 @@
-/** Names of servers in client configs, as DNS labels. */
+/** Conversion of server names in client configs to DNS labels. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

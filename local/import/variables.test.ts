@@ -25,7 +25,7 @@ test('every form of a variable is replaced', () => {
   )
 })
 
-test('an empty value counts as given, a missing one is named', () => {
+test('an empty value counts as a value; a missing one is reported with its name', () => {
   assert.equal(fill(form('KEY:-x'), { KEY: '' }), '')
   assert.deepEqual(fill(`a${form('KEY')}`), { kind: 'env', name: 'KEY' })
   assert.deepEqual(fill(form('input:token')), { kind: 'input', id: 'token' })
@@ -38,7 +38,7 @@ test('text without variables does not change', () => {
   }
 })
 
-test('variables that only an editor can fill are reported', () => {
+test('variables that only an editor can resolve are reported', () => {
   for (const name of ['config:a.b', 'command:x', 'file', 'fileDirname'])
     assert.equal(parseVariables(form(name), folders).foreign, form(name))
 })

@@ -1,4 +1,4 @@
-/** A gateway on a laptop that ends while it renews a login: the file has the new token before the process ends. */
+/** A local gateway that shuts down while it renews a login: the new token is in the file before the process ends. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { keptLogin } from '../../test/upstreams/users/kept-login.ts'
 import { startQuickLoginServer } from '../../test/upstreams/users/quick-login-server.ts'
 import { LoginFiles } from './login-files.ts'
 
-test('a renewed token is in its file once nothing runs, even if its caller is gone', async t => {
+test('a renewed token is in its file once all work has settled, even if its caller cancelled', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'portolan-logins-'))
   const server = await startQuickLoginServer()
   t.after(() => Promise.all([server.close(), rm(folder, { recursive: true })]))

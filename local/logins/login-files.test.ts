@@ -1,4 +1,4 @@
-/** The files of logins: of one user each, for their owner's eyes alone, and not without end. */
+/** The files of logins: one per user, readable only by the owner of the process, and limited in number. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ function start(t: TestContext, max?: number) {
   return { files, folder, tokenOf, paths: () => readdirSync(folder).map(name => join(folder, name)) }
 }
 
-test('each user has a file, which only its owner can read, and which no name of a user leads out of its folder', async t => {
+test('each user has a separate file that only its owner can read, and no user name leads out of the folder', async t => {
   const { files, folder, tokenOf, paths } = start(t)
   const eve = userNamed('https://login.example.com#../../eve') as User
   for (const user of [ada, ben, eve]) await files.write(loginOf(user, user.subject), user)
@@ -54,7 +54,7 @@ test('each user has a file, which only its owner can read, and which no name of 
   assert.deepEqual(await Promise.all([ada, ben].map(tokenOf)), [undefined, ben.subject])
 })
 
-test('a file that was put in the place of another one is no login of its user', async t => {
+test("a user's file is ignored if it contains the login of another user", async t => {
   const { files, tokenOf, paths } = start(t)
   await files.write(loginOf(ada, 'of ada'), ada)
   const [first = ''] = paths()
@@ -64,7 +64,7 @@ test('a file that was put in the place of another one is no login of its user', 
   assert.deepEqual(await Promise.all([ada, ben].map(tokenOf)), ['of ada', undefined])
 })
 
-test('a machine keeps so many logins and no more, and renews those that it keeps', async t => {
+test('the number of logins is limited, and existing logins can still be renewed', async t => {
   const { files, tokenOf } = start(t, 2)
   await files.write(loginOf(ada, 'first'), ada)
   await files.write(loginOf(ada, 'other', 'other'), ada)

@@ -10,7 +10,7 @@ function start() {
   return { clock, gone, removed: new RemovedServers(clock, name => void gone.push(name)) }
 }
 
-test('a server is removed once its manifest has stayed away, however often the others change', () => {
+test('a server is removed once its manifest has been missing for a while, even if other manifests change', () => {
   const { clock, gone, removed } = start()
   removed.update(['a', 'b'])
   removed.update(['b'])
@@ -23,7 +23,7 @@ test('a server is removed once its manifest has stayed away, however often the o
   assert.deepEqual([gone, clock.pending()], [['a'], 0])
 })
 
-test('a server that comes back was never away, and its next removal counts from its own beginning', () => {
+test('a server that comes back in time is not removed, and a later removal starts a new wait', () => {
   const { clock, gone, removed } = start()
   removed.update(['a'])
   removed.update([])
@@ -37,7 +37,7 @@ test('a server that comes back was never away, and its next removal counts from 
   assert.deepEqual(gone, ['a'])
 })
 
-test('what is away when the gateway ends is not removed', () => {
+test('a server that is missing when the gateway ends is not removed', () => {
   const { clock, gone, removed } = start()
   removed.update(['a'])
   removed.update([])

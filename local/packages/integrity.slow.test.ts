@@ -1,4 +1,4 @@
-/** A version whose content changes is refused: real installations by npm, and by uv or pip, from a registry of the test's. */
+/** A version whose content has changed is refused: real installations with npm, and uv or pip, from a test registry. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ async function world(t: TestContext) {
   return { registry, folder, packages, uninstall }
 }
 
-/** The command, as somebody types it. */
+/** Runs `portolan approve greeter` as a process. */
 function approve(folder: string, ...args: string[]): string {
   const main = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
   const { stdout, stderr } = spawnSync(
@@ -54,7 +54,7 @@ function approve(folder: string, ...args: string[]): string {
 }
 
 for (const source of [NPM, PYPI]) {
-  test(`${source.kind}: equal content is installed again, other content under the same version is refused`, async t => {
+  test(`${source.kind}: the same content can be installed again, changed content of the same version is refused`, async t => {
     const { registry, folder, packages, uninstall } = await world(t)
     await packages.ensure(source)
     uninstall()

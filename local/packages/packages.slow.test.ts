@@ -60,7 +60,7 @@ test('a package is installed once for many callers, and started from the cache w
   assert.equal(stdout.trim(), '1.2.3')
 })
 
-test('the error for a missing version contains the message of npm, and nothing is left', async () => {
+test('the error for a missing version contains the message of npm, and no files are left', async () => {
   const { packages } = open()
   await assert.rejects(packages.ensure({ ...SEMVER, version: '99.99.99' }), (error: unknown) => {
     assert.ok(error instanceof Fault)
@@ -77,7 +77,7 @@ test('the error for a missing version contains the message of npm, and nothing i
   )
 })
 
-test('without npm, uv and python the status says which is missing', async () => {
+test('without npm, uv and python an installation fails with PackageManagerMissing', async () => {
   const { packages } = open({ PATH: cache })
   for (const source of [
     { ...SEMVER, version: '7.7.1' },
@@ -86,7 +86,7 @@ test('without npm, uv and python the status says which is missing', async () => 
     await assert.rejects(packages.ensure(source), { details: { reason: 'PackageManagerMissing' } })
 })
 
-test('an installation ends with the gateway', async () => {
+test('an installation is cancelled when the gateway closes', async () => {
   const { packages, abort } = open()
   const work = packages.ensure({ kind: 'npm', package: 'semver', version: '7.6.3' })
   abort.abort()
@@ -107,12 +107,12 @@ test('an installer does not outlive a gateway that is killed', async t => {
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('the error for a missing program names those of the package', async () => {
+test('the error for a missing program names the programs of the package', async () => {
   const { packages } = open()
   await assert.rejects(packages.ensure({ ...SEMVER, bin: 'nope' }), /it has semver/)
 })
 
-test('a PyPI package comes with its console script', { skip: !existsSync('/bin/sh') }, async () => {
+test('a PyPI package is started by its console script', { skip: !existsSync('/bin/sh') }, async () => {
   const { packages } = open()
   const command = await packages.ensure({ kind: 'pypi', package: 'cowsay', version: '6.1' })
   assert.equal(command.version, '6.1')
