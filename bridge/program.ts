@@ -21,21 +21,21 @@ const OUT_OF_MEMORY = {
 /** Resolves with the exit code when the command has ended; `serve` runs until a signal. */
 export async function runBridge(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const config = readConfig(args, process)
-  const say = (text: string) => process.stderr.write(`${text}\n`)
+  const print = (text: string) => process.stderr.write(`${text}\n`)
   switch (config.kind) {
     case 'problem':
-      say(`error: ${config.message}\n${USAGE}`)
+      print(`error: ${config.message}\n${USAGE}`)
       return USAGE_EXIT
     case 'probe': {
       const why = await probe(config.url, config.timeoutMs)
-      if (why !== undefined) say(`not alive: ${why}`)
+      if (why !== undefined) print(`not alive: ${why}`)
       return why === undefined ? 0 : 1
     }
     case 'deliver':
       await cp(config.from, config.into, { recursive: true, verbatimSymlinks: true })
       return 0
     case 'install':
-      return runInstall(config, process, say)
+      return runInstall(config, process, print)
     case 'serve':
       return runServe(config)
   }
@@ -44,7 +44,7 @@ export async function runBridge(args: readonly string[], process: NodeJS.Process
 async function runInstall(
   config: Extract<BridgeConfig, { kind: 'install' }>,
   process: NodeJS.Process,
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<number> {
   const end = new AbortController()
   const stop = () => end.abort()
@@ -52,11 +52,11 @@ async function runInstall(
   try {
     const { version, record, isKept } = await install({ ...config, signal: end.signal })
     if (record) await writeReport(config, record)
-    say(`${isKept ? 'already installed:' : 'installed'} ${config.source.package} ${version}`)
+    print(`${isKept ? 'already installed:' : 'installed'} ${config.source.package} ${version}`)
     return 0
   } catch (error) {
     const [sentence = '', ...lines] = messageOf(error).split('\n')
-    say(messageOf(error))
+    print(messageOf(error))
     await writeTermination(config, { reason: reasonOf(error), message: sentence, lines })
     return 1
   } finally {

@@ -30,7 +30,7 @@ const MAX_CONNECTIONS = 1_024
 const REQUEST_TIMEOUT_MS = 60_000
 /** Longer than callers keep an idle connection, so that the caller closes it first. */
 const KEEP_ALIVE_MS = 75_000
-/** During the drain each response closes its connection; connections that are still open after this time are idle and get closed. */
+/** During the drain each response closes its connection; idle connections are closed after this time. */
 const LAST_CALLS_MS = 1_000
 /**
  * Upper limit for the last phase, in which new requests are refused with an error that tells the caller to send them again. It ends when

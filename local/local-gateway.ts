@@ -174,7 +174,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const logins = createLocalLogins({ ...options, clock, hosts, running: () => laptop })
   const base = { ...parts, logins, tails: createStderrTails(), stopWatching: [], wasReady: false }
   const children: Children = createChildren(options, base, {
-    onChange: () => laptop.publisher.soon(),
+    onChange: () => laptop.publisher.publishSoon(),
     onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
   })
   const override = (config: RouterConfig) => overridden(config, options)
@@ -187,7 +187,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     laptop.secrets = secrets
     children.apply(servers)
     logins.update(desired.servers)
-    publisher.adopt(desired)
+    publisher.setDesired(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
   const given = {

@@ -111,9 +111,9 @@ export class PinnedTools {
         { server: subject.server, pin, changes: changesLine(changes), digest: changes.digest },
         'tools changed since they were approved',
       )
-    const kept = { approved: [...approved], ...(changes && { found: definitionsOf(found) }) }
+    const record = { approved: [...approved], ...(changes && { found: definitionsOf(found) }) }
     this.#saving = this.#saving
-      .then(() => approvals.save(subject, kept))
+      .then(() => approvals.save(subject, record))
       .catch(error => {
         const detail = messageOf(error)
         log.warn({ server: subject.server, detail }, 'the approved tools could not be written to the cache')

@@ -31,8 +31,9 @@ export class Publisher {
   /** Token counts of overridden descriptions, by text. */
   #descriptionTokens: ReadonlyMap<string, number> = new Map()
   #counting = 0
-  #soon: Timer | undefined
-  #hiding: Timer | undefined
+  #scheduled: Timer | undefined
+  /** Publishes again when a failed server becomes hidden. */
+  #untilHidden: Timer | undefined
   #closed = false
 
   constructor(deps: PublisherDeps, desired: Desired) {
@@ -48,34 +49,35 @@ export class Publisher {
 
   /** The newest generation, and whether another will follow soon. */
   progress(): { generation: number; pending: boolean } {
-    return { generation: this.#generation, pending: this.#soon !== undefined || this.#counting > 0 }
+    return { generation: this.#generation, pending: this.#scheduled !== undefined || this.#counting > 0 }
   }
 
-  adopt(desired: Desired): void {
+  setDesired(desired: Desired): void {
     this.#desired = desired
-    this.soon()
+    this.publishSoon()
     void this.#countDescriptions()
   }
 
-  soon(): void {
-    if (!this.#closed) this.#soon ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
+  /** Publishes after a short delay; calls within this time lead to one snapshot. */
+  publishSoon(): void {
+    if (!this.#closed) this.#scheduled ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
   }
 
   publish(): void {
-    this.#soon?.cancel()
-    this.#hiding?.cancel()
-    this.#soon = undefined
+    this.#scheduled?.cancel()
+    this.#untilHidden?.cancel()
+    this.#scheduled = undefined
     if (this.#closed) return
     const { config, after } = this.#resolve()
     this.#config = config
     this.#deps.source.publish({ generation: ++this.#generation, config, catalogs: this.#catalogs() })
-    if (after !== undefined) this.#hiding = this.#deps.clock.after(after, () => this.publish())
+    if (after !== undefined) this.#untilHidden = this.#deps.clock.after(after, () => this.publish())
   }
 
   close(): void {
     this.#closed = true
-    this.#soon?.cancel()
-    this.#hiding?.cancel()
+    this.#scheduled?.cancel()
+    this.#untilHidden?.cancel()
   }
 
   async #countDescriptions(): Promise<void> {
@@ -88,7 +90,7 @@ export class Publisher {
     const counts = await this.#deps.countTokens(texts).catch(() => [])
     this.#counting--
     this.#descriptionTokens = new Map(counts.map((tokens, at) => [texts[at] ?? '', tokens]))
-    this.soon()
+    this.publishSoon()
   }
 
   #resolve() {
