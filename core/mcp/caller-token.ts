@@ -1,6 +1,6 @@
-/** The token that a caller was admitted by, for the exchange of tokens alone. */
+/** The bearer token with which a caller authenticated; used only for token exchange (RFC 8693). */
 
-/** Hidden: whatever prints, copies or serializes a caller does not show it. */
+/** The value is in a private field, so that printing, copying or serializing a caller does not show it. */
 export class CallerToken {
   readonly #value: string
 
@@ -8,7 +8,7 @@ export class CallerToken {
     this.#value = value
   }
 
-  /** For an authorization server, and nowhere else. */
+  /** Returns the token. Send it only to an authorization server. */
   reveal(): string {
     return this.#value
   }
@@ -16,7 +16,7 @@ export class CallerToken {
 
 const BEARER = /^bearer +([^ ]+)$/i
 
-/** Of an `Authorization` header that was accepted; undefined if it has no bearer token. */
+/** Reads the token from an accepted `Authorization` header; undefined if it has no bearer token. */
 export function callerTokenOf(authorization: string | undefined): CallerToken | undefined {
   const value = authorization && BEARER.exec(authorization)?.[1]
   return value ? new CallerToken(value) : undefined

@@ -7,9 +7,9 @@ import type { Era } from './protocol/revisions.ts'
 
 /** Every property is required, even if undefined: a layer that forgets one does not compile, and V8 sees one object shape. */
 export type Caller = {
-  /** Who it is, as its credential says. */
+  /** Who the caller is, according to its credential. */
   readonly identity: Identity
-  /** The JSON Web Token of an identity provider that it was admitted by; undefined for other credentials. Never sent to an upstream. */
+  /** The JSON Web Token with which the caller authenticated; undefined for other credentials. Never sent to an upstream. */
   readonly token: CallerToken | undefined
   /** The IP address at the other end of the connection; undefined if it is closed, or there is none. */
   readonly address: string | undefined

@@ -1,11 +1,11 @@
-/** Who a caller is, as its credential says: the result of authentication, on which access, limits and audit depend. */
+/** Who a caller is, according to its credential: the result of authentication, on which access, limits and audit depend. */
 import type { JsonObject } from '../json.ts'
 
 /** Every property is required, even if undefined, for the same reasons as in `Caller`. Frozen: requests share it. */
 export type Identity = {
   /**
-   * Identifies the caller for as long as it exists: of kind, issuer and subject, never of a credential's bytes, so that a renewed token
-   * is the same caller. Printable ASCII without spaces; empty if anonymous.
+   * Identifies the caller permanently: derived from kind, issuer and subject, not from the credential itself, so that a renewed token
+   * has the same id. Printable ASCII without spaces; empty if anonymous.
    */
   readonly id: string
   readonly kind: IdentityKind
@@ -13,7 +13,7 @@ export type Identity = {
   readonly issuer: string | undefined
   /** `sub` of a JWT, `system:serviceaccount:<namespace>:<name>`, or the name of a token. Empty if anonymous. */
   readonly subject: string
-  /** How people know it: the username claim; otherwise the subject. */
+  /** The human-readable name: the username claim, or else the subject. */
   readonly name: string
   readonly groups: readonly string[]
   /** Scopes of the token; undefined if the credential has none (tokens of Secrets and ServiceAccounts). */

@@ -28,7 +28,7 @@ export interface Upstream {
   tell?(client: string, notification: Notification): void
   /** Ends the session and the calls in flight of a client that has gone. Absent: there is no state per client. */
   forget?(client: string): void
-  /** How many sessions belong to single clients: these lose their state when the server ends. Absent: none ever do. */
+  /** The number of sessions that belong to a single client, whose state is lost when the server stops. Absent: there are none. */
   sessions?(): number
   /** Ends everything in flight with a Fault and frees all resources. Idempotent. */
   close(): Promise<void>

@@ -25,7 +25,7 @@ test('the id is the beginning of a hash in base 32', () => {
   assert.match(LOCAL_USER.id, /^[a-z2-7]{10}$/)
 })
 
-test('no two pairs of issuer and subject are one user, and kinds of credentials do not meet', () => {
+test('different pairs of issuer and subject are different users, also across kinds of credentials', () => {
   const issuers = ['https://a', 'https://a#b', 'https://a#b#c', 'token', 'serviceaccount', 'local', 'user']
   const subjects = ['c', 'b#c', 'user', 'token', 'a\u0000b', '']
   const people = issuers.flatMap(issuer => subjects.map(subject => ({ ...ada, issuer, subject })))

@@ -1,9 +1,9 @@
-/** Whose upstream a call uses, for a server with `sessions: perUser`: issuer and subject of its caller. Pure. */
+/** The user whose upstream a call uses, for a server with `sessions: perUser`: issuer and subject of its caller. Pure. */
 import { hash } from 'node:crypto'
 import type { Identity } from './identity.ts'
 
 export type User = {
-  /** Equal only for the same user. Callers choose their subjects, so nothing shorter distinguishes users. */
+  /** Equal only for the same user. Not shortened, because callers can choose their subjects. */
   readonly key: string
   /** SHA-256 of the key, in hex: identifies users where the key must not be shown. */
   readonly digest: string
@@ -56,7 +56,7 @@ function makeUser(issuer: string, subject: string): User {
   return { key, digest, id: idOfUser(digest), subject: `${issuer}#${subject}` }
 }
 
-/** A URL for users of identity providers, so that no other issuer can have the same; the names of manifests may repeat. */
+/** For users of identity providers, the URL of the issuer, which is unique; names in manifests may repeat. */
 function issuerOf({ kind, issuer = '' }: Identity, issuers: readonly Issuer[]): string | undefined {
   switch (kind) {
     case 'anonymous':

@@ -15,7 +15,7 @@ type Secrets = Record<string, Record<string, string>>
 
 const never = new AbortController().signal
 
-test('headers carry values and keys of Secrets as they are at each request', async t => {
+test('headers contain fixed values and the current values of Secrets at each request', async t => {
   const secrets: Secrets = { keys: { first: 'one\n' } }
   const { upstream } = await begin(t, secrets, {
     headers: [
@@ -41,7 +41,7 @@ test('headers carry values and keys of Secrets as they are at each request', asy
   assert.equal(await header(upstream, 'x-key'), 'three')
 })
 
-test('a Secret or key that is not there is a fault that names it, until it is there', async t => {
+test('a missing Secret or key is a fault that names it, until it exists', async t => {
   const secrets: Secrets = {}
   const { upstream } = await begin(t, secrets, {
     headers: [{ name: 'X-Key', secret: { name: 'keys', key: 'first' } }],
@@ -145,7 +145,7 @@ async function begin(
   return { upstream, log: server.log }
 }
 
-/** What the upstream was sent as this header. */
+/** The value of this header that the upstream received. */
 async function header(upstream: Upstream, name: string): Promise<string> {
   const params = { name: 'header', arguments: { name } }
   const { result } = await upstream.request(

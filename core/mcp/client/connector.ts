@@ -26,9 +26,9 @@ export type ConnectorOptions = {
   /** For a sidecar: the URL of the gateway's admin port, and the token for it. */
   gateway?: { url: string; token: () => Promise<string> }
   clock: Clock
-  /** What is remembered of bearer tokens. Default: what this connector saw. */
+  /** Remembers replaced bearer tokens. Default: a store of this connector alone. */
   bearers?: Bearers
-  /** Tokens of users who log in to servers. Absent: nobody does. */
+  /** Tokens of users who log in to servers. Absent: users cannot log in. */
   logins?: (server: Pick<RouterServer, 'name' | 'endpoint'>, user: ConnectedUser) => TokenSource
   /** As in RemoteDeps. */
   watchesLife?: boolean
@@ -55,7 +55,7 @@ export function createConnector(given: ConnectorOptions): Connector {
       startTimeoutMs: limits.startTimeoutMs,
       ...connectionOf(server.name, endpoint, options, user),
     }
-    // No manifest names the gateway of a sidecar.
+    // The guard is for URLs from manifests, which the URL of a sidecar's gateway is not.
     return connectRemote(spec, { clock, watchesLife, ...(endpoint.kind === 'http' && { guard }) })
   }
 }
@@ -110,7 +110,7 @@ function headersOf(
   return own || headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
 }
 
-/** What the Secret of the user adds, in lower case. */
+/** The headers from the user's Secret, with names in lower case. */
 function userHeadersOf(
   headers: readonly UserHeader[],
   { secret = '', subject }: ConnectedUser,
@@ -126,7 +126,7 @@ function userHeadersOf(
   return Object.fromEntries(pairs)
 }
 
-/** As `echo` adds it: HTTP values cannot contain one. */
+/** Removes the line break that `echo` appends, which a header value cannot contain. */
 function withoutLineBreak(value: string): string {
   return value.replace(/\r?\n$/, '')
 }
@@ -149,12 +149,12 @@ function authOf(
   if (user && exchange)
     return withSecret(exchange, endpoint, options, client => createTokenExchange(client, user, clock))
   if (user && login) return options.logins?.({ name, endpoint }, user)
-  // With credentials of users, those of the server are for reading lists.
+  // If users have credentials of their own, the server's credentials are only for reading lists.
   if (user && userHeaders) return undefined
   return oauth && withSecret(oauth, endpoint, options, client => createTokenSource(client, clock))
 }
 
-/** A token that others renew: after a refusal, only a changed token is tried again. */
+/** For a token that is renewed elsewhere: after a refusal, it is sent again only if it has changed. */
 function tokenOf(read: () => Promise<string>): TokenSource {
   return {
     async token(_signal, rejected) {
@@ -193,7 +193,7 @@ function requireSecret(ref: SecretKey, options: ConnectorOptions): string {
   return secretValue(ref, options) ?? refuse(ref, 'does not exist')
 }
 
-/** As secretValue, but only what HTTP can send. */
+/** As secretValue; throws if the value is not a valid header value. */
 function headerValue(ref: SecretKey, options: ConnectorOptions): string | undefined {
   const value = secretValue(ref, options)
   if (value === undefined || HEADER_VALUE.test(value)) return value

@@ -16,7 +16,7 @@ const PROTECTED_RESOURCE = '/.well-known/oauth-protected-resource/mcp'
 const request = { method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 } as const
 const guardOf = (rules: Partial<RemoteRules>) =>
   createRemoteGuard({ remoteHosts: [], refusedAddresses: [], ...rules })
-/** Agents and status see it: it names no address, and is the same whether somebody listens there. */
+/** Shown to agents and in the status: contains no address, and is the same whether or not a server listens there. */
 const REFUSED = {
   code: 'upstream_unreachable',
   message: 'The upstream has an address that is not allowed in this cluster',

@@ -6,13 +6,13 @@ import type { ProxyFor } from '../../proxies.ts'
 export type RemoteRules = {
   /** Addresses and subnets that are refused, besides loopback and link-local ones: the API server's, for example. */
   refusedAddresses: readonly string[]
-  /** Hosts that may have such an address; what stands for several hosts, such as `*.example.com`, allows none. */
+  /** Hosts that may have such an address nevertheless. Patterns for several hosts, such as `*.example.com`, have no effect. */
   remoteHosts: readonly string[]
   /** As in HostGuard. */
   proxyFor?: ProxyFor
 }
 
-/** The refusal names no address, since agents see it. */
+/** The fault does not contain the address, because agents see it. */
 export function createRemoteGuard({ refusedAddresses, remoteHosts, proxyFor }: RemoteRules): HostGuard {
   return createHostGuard({
     refused: refusedAddresses,

@@ -68,14 +68,14 @@ test('a resource that is refused on the next session is tried again, with growin
   assert.deepEqual([one.told, two.told, clock.pending()], [[ONE], [TWO], 0])
 })
 
-test('a session that is there already is used at once, and an answer of the one before does not hold', async () => {
+test('a session that already exists is used at once, and an answer of the previous one is ignored', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
   answer(TAKEN)
   await one.answered
   subscriptions.renewed()
   assert.deepEqual(sent.splice(0).slice(2), [`subscribe ${ONE}`])
-  answer(TAKEN, TAKEN) // the first is of the session before
+  answer(TAKEN, TAKEN) // The first is from the previous session.
   assert.deepEqual(await two.answered, TAKEN)
   await turn()
   clock.advance(1_000)

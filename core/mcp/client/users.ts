@@ -1,6 +1,6 @@
 /**
- * Whose calls a shared session has carried. A message that names no call is guessed to belong to the only one in flight, but never on a
- * session that several callers have used: it could be of a call that has just ended.
+ * Records whether several callers have used a shared session. A message that names no call is assumed to belong to the only call in
+ * flight, but not on a session that several callers have used: it could belong to a call that has just ended.
  */
 import { DISCOVERY_CLIENT, type UpstreamCall } from '../upstream.ts'
 

@@ -18,7 +18,7 @@ import { type DiscoverOptions, discover } from './discover.ts'
 import { MAX_ITEMS, MAX_PAGES } from './read-list.ts'
 
 const never = new AbortController().signal
-/** Counts characters, so that what was counted can be told apart from what was taken over. */
+/** Counts characters instead of tokens, so that new counts differ from reused ones. */
 const countCharacters = async (texts: readonly string[]) => texts.map(text => text.length)
 const TOOL = { name: 'a', description: 'A tool', inputSchema: { type: 'object' } }
 
@@ -47,7 +47,7 @@ function remote(
   return upstream
 }
 
-/** A server whose lists are these; what is not given is not declared. */
+/** A server with the given lists; others are not declared. */
 async function listing(t: Test, lists: Record<string, Behaviour>, clock?: Clock): Promise<Upstream> {
   const declared = { 'tools/list': 'tools', 'resources/list': 'resources', 'prompts/list': 'prompts' }
   const capabilities = Object.fromEntries(

@@ -1,2 +1,2 @@
-/** The header by which a router names callers to a bridge, which sees all of them behind the one token of their router. */
+/** The header that identifies the caller to a bridge: all requests of a router have the same bearer token. */
 export const CALLER_HEADER = 'portolan-caller'

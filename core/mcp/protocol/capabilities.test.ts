@@ -1,4 +1,4 @@
-/** Capabilities of clients: declared, written short, and compared with a question. */
+/** Capabilities of clients: declared, encoded, and compared with a question. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

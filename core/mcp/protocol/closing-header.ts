@@ -1,2 +1,2 @@
-/** The header by which a bridge that is about to end says that it did not take a request: whoever sent it may send it again. */
+/** The response header of a bridge that is shutting down and did not process the request: the sender may send it again. */
 export const CLOSING_HEADER = 'portolan-closing'

@@ -21,7 +21,7 @@ export type McpResponse =
   | {
       error: JsonRpcError
       result?: undefined
-      /** The scopes to ask for, if the caller's token lacks some: over HTTP the answer is a challenge. */
+      /** The scopes to request, if the caller's token lacks some: over HTTP, the response is then a challenge. */
       scopes?: readonly string[]
     }
 

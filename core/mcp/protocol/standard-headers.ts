@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../json.ts'
 import { encodeHeaderValue } from './header-value.ts'
 
-/** Methods whose `Mcp-Name` header repeats a field of the params, and which. */
+/** Methods whose `Mcp-Name` header repeats a field of the params, with the name of that field. */
 export const NAME_FIELD: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],

@@ -21,7 +21,7 @@ import {
 } from './reply.ts'
 import { pagesToVisit } from './url-elicitation.ts'
 
-/** `scopes`: those to challenge the caller for; the status is then not final. */
+/** `scopes`: those that a challenge has to name; the challenge then replaces `status`. */
 export type Answer = { status: number; text: string; scopes?: readonly string[] }
 
 /** Meta-tools are the same for everyone and hardly ever change. */
@@ -62,13 +62,13 @@ function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpRespon
   return { status: 200, text: modernResultText(id, method, own, serverInfo, cachePolicy(route, method)) }
 }
 
-/** What is answered to one caller must not be cached for others, whatever the upstream says of it. */
+/** An answer to an authenticated caller must not be cached for others, even if the upstream declares it public. */
 function kept(reply: Result): Result {
   const { result } = reply
   return result.cacheScope === 'public' ? { result: { ...result, cacheScope: 'private' } } : reply
 }
 
-/** Replaces the error −32042 by the question that stands for it in the 2026 era. */
+/** Replaces the error −32042 by the equivalent question of the 2026 era. */
 function asQuestion(
   reply: McpResponse,
   { method, caller }: McpRequest,

@@ -18,7 +18,7 @@ test('a body is read as text, whole or in chunks', async t => {
   assert.equal(bodies.bytes(), 0)
 })
 
-test('one that is too large is read to its end and refused with 413, with and without a length', async t => {
+test('a body that is too large is read to its end and refused with 413, with and without Content-Length', async t => {
   const { url, bodies } = await start(t, raw => raw.end('taken'))
   const fits = await fetch(url, { method: 'POST', body: 'x'.repeat(MAX_BODY_BYTES) })
   assert.equal(fits.status, 200)
@@ -31,7 +31,7 @@ test('one that is too large is read to its end and refused with 413, with and wi
   assert.equal(bodies.bytes(), 0)
 })
 
-test('large bodies count until they are answered; where they are too many the next is refused with 503, a small one is not', async t => {
+test('large bodies are counted until they are answered; beyond the limit the next one is refused with 503, a small one is not', async t => {
   const waiting: ServerResponse[] = []
   const { url, bodies, taken } = await start(t, raw => waiting.push(raw))
   const body = 'x'.repeat(MAX_BODY_BYTES)

@@ -1,6 +1,6 @@
 /**
- * Binds to its caller what an upstream hands out to continue with: the state of a call (`requestState`) and the ids of tasks. They are
- * sealed on the way out and opened on the way in, so that another caller cannot use them, nor a server read another server's.
+ * Binds the state of a call (`requestState`) and the ids of tasks to the caller that received them. They are encrypted in responses and
+ * decrypted in requests, so that other callers cannot use them, and a server cannot read those of another server.
  */
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../json.ts'
@@ -13,21 +13,21 @@ import type { Signer } from './signed.ts'
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 const TASKS = 'tasks/'
 
-/** The request as it goes to the upstream, or why it is refused. */
+/** The request to send to the upstream, or the error if it is refused. */
 export function openBound(request: McpRequest, signer: Signer): McpRequest | { error: JsonRpcError } {
   const { method, params, caller } = request
   if (method === 'tasks/list') return { error: NO_TASK_LIST }
   if (caller.era === 'legacy' && (params.requestState ?? params.inputResponses) !== undefined)
     return openTask({ ...request, params: withoutAnswers(params) }, signer)
   const state = params.requestState
-  // What we issued ourselves is checked where it is kept.
+  // States that we issued ourselves are checked where they are stored.
   if (state === undefined || isOwn(state, signer)) return openTask(request, signer)
   const requestState = signer.open(state, stateOf(request))
   if (requestState === undefined) return { error: INVALID_STATE }
   return openTask({ ...request, params: { ...params, requestState } }, signer)
 }
 
-/** The answer as it goes to the caller of `request`, which is the one that the caller sent. */
+/** The response to send to the caller. `request`: as the caller sent it. */
 export function sealBound(request: McpRequest, reply: McpResponse, signer: Signer): McpResponse {
   if (reply.error) return reply
   const { requestState } = reply.result

@@ -10,7 +10,10 @@ import type { PostResponse } from './post-response.ts'
 import type { InboundRequest } from './read-message.ts'
 import type { ClientSession } from './session-ids.ts'
 
-/** `session`: the one that the request names, only in the 2025 era; `headers`: those to forward; `authorization`: the header that `identity` is of. */
+/**
+ * `session`: the one that the request names, only in the 2025 era; `headers`: those to forward; `authorization`: the header from which
+ * `identity` was derived.
+ */
 export function callerOf(
   clients: FrontClients,
   message: InboundRequest,

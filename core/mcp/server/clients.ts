@@ -27,7 +27,7 @@ export interface Clients {
 export type FrontClients = Clients & {
   readonly clock: Clock
   readonly signer: Signer
-  /** Whether callers are distinguished by credentials, so that what an upstream hands out is bound to one of them. */
+  /** Whether callers are distinguished by credentials; `requestState` and task ids are then bound to their callers. */
   readonly distinguishesCallers: () => boolean
   readonly heartbeats: Heartbeats
   readonly streams: Streams

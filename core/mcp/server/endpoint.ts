@@ -241,7 +241,7 @@ function requestOf(
   return { id, method, params, route, caller, text }
 }
 
-/** Handles all requests of a batch concurrently. The key has none of their ids, so a single one cannot be cancelled. */
+/** Handles all requests of a batch concurrently. The key contains no request id, so a single request cannot be cancelled. */
 async function answerBatch(options: Options, post: Post, { messages }: InboundBatch): Promise<void> {
   const { inFlight, clients } = options
   const { raw, session } = post

@@ -50,7 +50,7 @@ export class HeldCall {
     this.#hold = hold
   }
 
-  /** Of the caller, who alone may answer. */
+  /** The id of the caller's identity; only this caller may answer. */
   get identityId(): string {
     return this.#request.caller.identity.id
   }

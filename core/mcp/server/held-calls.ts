@@ -44,7 +44,7 @@ export class HeldCalls {
     const signed = this.#signer.readMark('state', state)
     if (!signed) return refused('requestState is not valid, or too old')
     const held = this.#held.get(state as string)
-    // Another caller's is answered as one that is gone.
+    // A call of another caller is treated like one that no longer exists.
     if (held?.call.identityId !== request.caller.identity.id)
       return refused('The call that asked no longer waits')
     if (!held.call.isRepeatedBy(request))

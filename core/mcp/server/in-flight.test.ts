@@ -30,7 +30,7 @@ test('a response to a caller that has left is aborted, and not kept', async t =>
   assert.equal(inFlight.size, 0)
 })
 
-test('a stream to a client that is gone is closed, and takes no place', async t => {
+test('a stream to a client that is gone is closed and not counted', async t => {
   const clock = createManualClock()
   const streams = new Streams(new Heartbeats(clock))
   const { closed } = streams.open(await goneAnswer(t), { caller: '', place: 'x', client: 'c' })

@@ -26,7 +26,7 @@ test('a call is not repeated for a reply without input requests and state', asyn
   }
 })
 
-/** What a call comes to whose first reply is this, and with which params it was repeated. */
+/** The outcome of a call with this first reply, and the params with which it was repeated. */
 async function rounds(first: string) {
   const repeated: JsonObject[] = []
   const handler: McpHandler = {

@@ -90,7 +90,7 @@ export class PostResponse {
     if (this.#streaming && !raw.writableEnded && !raw.destroyed) raw.write(HEARTBEAT)
   }
 
-  /** Sends the answer; `text` is JSON, undefined for an empty body. An answer that is a stream already has neither status nor headers. */
+  /** Sends the answer; `text` is JSON, undefined for an empty body. Ignores status and headers if the response is already a stream. */
   end(status: number, text: string | undefined, headers: readonly string[] = []): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return

@@ -28,7 +28,7 @@ test('a request that arrived while the process got no CPU time is waited for', a
     isQuiet = true
   })
   while (clock.pending() === 0) await new Promise(setImmediate)
-  // In one turn, as after a pause: the time is over, and a request is there.
+  // Both in one turn, as after a pause of the process: the timer is due, and a request has arrived.
   client.write(REQUEST)
   clock.advance(1_000)
   while (clock.pending() === 0 && !isQuiet) await new Promise(setImmediate)
@@ -37,7 +37,7 @@ test('a request that arrived while the process got no CPU time is waited for', a
   await waited
 })
 
-test('while requests keep coming, it waits no longer than it may', async () => {
+test('while requests keep arriving, the wait ends at its limit', async () => {
   const clock = createManualClock()
   const server = createServer()
   let isQuiet = false

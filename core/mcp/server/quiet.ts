@@ -1,17 +1,17 @@
-/** Finds the moment in which a server's connections can be closed: requests that are under way then would be lost. */
+/** Waits until a server's connections can be closed without losing requests that are still arriving. */
 import type { Server } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Clock, delay } from '../../async.ts'
 
 export type Quiet = {
-  /** Resolves once no connection and no request has come for a second, at the latest after `limitMs`. */
+  /** Resolves once no connection and no request has arrived for a second, at the latest after `limitMs`. */
   wait(limitMs: number): Promise<void>
 }
 
 const QUIET_MS = 1_000
 /**
- * In each turn of the event loop timers come before what has arrived, which a process that got no CPU time has not seen yet. A new
- * connection, its request and the rest of that are read in one turn each.
+ * In each turn of the event loop, timers run before I/O: after a time without CPU, a timer fires before arrived data is read. A new
+ * connection, its request and the rest of the request take one turn each.
  */
 const TURNS = 3
 

@@ -67,13 +67,13 @@ test('what is no JSON-RPC message is refused, with its id if that is valid', () 
   }
 })
 
-test('a batch holds at most its bound', () => {
+test('only a batch with more messages than the limit is refused', () => {
   const batch = Array(MAX_BATCH_MESSAGES).fill(request('ping'))
   assert.equal(readMessage({}, batch).kind, 'batch')
   assert.equal(readMessage({}, [...batch, request('ping')]).kind, 'rejected')
 })
 
-test('what is refused, and with which status and code, is what the 2.x SDK refuses, for any mix of headers and metadata', async () => {
+test('for any mix of headers and metadata, requests are refused with the same status and code as by the 2.x SDK', async () => {
   const versions = ['2026-07-28', '2025-11-25', '2025-06-18', '2027-01-01']
   const headers = fc.record(
     {

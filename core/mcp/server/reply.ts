@@ -79,7 +79,7 @@ export function errorText(id: RequestId | null, error: JsonRpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
-/** The newer era has no code of its own for a resource that is not there. */
+/** The 2026 era has no error code for missing resources. */
 export function eraError(era: Era, error: JsonRpcError): JsonRpcError {
   return era === 'modern' && error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error
 }

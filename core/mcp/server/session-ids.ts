@@ -71,7 +71,7 @@ export function createSessions(options: {
     return session && session.expires > clock.now() && !ended.has(id) ? session : undefined
   }
 
-  /** Of an identity, for ids: it says nothing of who it is. */
+  /** The fingerprint of an identity for session ids; it does not reveal the identity. */
   function holderOf(identityId: string): string {
     if (identityId === '') return ''
     const holder = holders.get(identityId) ?? signer.fingerprint(identityId)

@@ -13,7 +13,7 @@ export type Signer = {
   /** `owner.nonce.expiry[.note].HMAC`; a note must not contain a dot. */
   session(lifeMs: number, note: string): string
   readSession(text: string): Signed | undefined
-  /** A short text that only this key makes of another, without dots and tildes. */
+  /** A short keyed hash of a text, without dots and tildes. */
   fingerprint(text: string): string
   /** A token that begins with a marker, so that it can be found in a body. */
   mark(kind: MarkKind, lifeMs: number): string

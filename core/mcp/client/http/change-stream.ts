@@ -23,7 +23,7 @@ type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRp
 export type ChangeHooks = {
   notified(notification: Notification): void
   reopened(down: boolean): void
-  /** The upstream refuses a filter that it acknowledged before: another server runs there now. */
+  /** The upstream refuses a filter that it acknowledged before: it was probably replaced by another server. */
   lost(): void
 }
 
@@ -113,7 +113,7 @@ export class ChangeStream {
         stop()
         throw error
       })
-    // Nobody waits for a stream of lists alone, so it is kept and retried.
+    // A stream for list changes alone has no waiting subscriber, so it is kept and retried.
     const refused = agreed.error !== undefined && !patient
     if (refused || this.#closed) stop()
     if (refused) return agreed

@@ -12,7 +12,7 @@ const NOT_CONNECTED: Record<string, string> = {
   ETIMEDOUT: 'The upstream does not accept the connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'The upstream does not accept the connection in time',
 }
-/** As the codes of NOT_CONNECTED: the request reached a bridge that ends, and that did not take it. */
+/** Like the codes of NOT_CONNECTED: a bridge that is shutting down rejected the request before processing it. */
 const CLOSING = 'CLOSING'
 
 /** The fault for an error that undici reported. */
@@ -47,14 +47,14 @@ export function connectionFault(error: Error): Fault {
   })
 }
 
-/** Whether a request was never sent because no connection could be opened, or was not taken. */
+/** Whether a request was not processed: no connection could be opened, or a bridge that is shutting down rejected it. */
 export function isNotConnected(error: unknown): boolean {
   if (!(error instanceof Fault) || error.code !== 'upstream_unreachable') return false
   const code = String(error.details.code)
   return code === CLOSING || code in NOT_CONNECTED
 }
 
-/** The fault for the answer of a bridge that ends; undefined for all other answers. */
+/** The fault for the response of a bridge that is shutting down; undefined for all other responses. */
 export function closingFault({ headers }: Pick<HttpResponse, 'headers'>): Fault | undefined {
   if (headers[CLOSING_HEADER] === undefined) return undefined
   return new Fault('upstream_unreachable', 'The upstream is ending and did not take the request', {

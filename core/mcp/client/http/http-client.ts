@@ -39,7 +39,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
-  /** Retries once if no connection was opened, or the pod ends: nothing was executed, and the name may resolve to several pods, of which another may be up. */
+  /** Retries once if no connection was opened or the pod is shutting down: nothing was executed, and another pod with the same name may be up. */
   const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     guard?.check(url)
     const { method, body, maxBytes, events } = request
@@ -89,7 +89,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
   }
 }
 
-/** Throws a Fault too if the upstream ends and did not take the request. */
+/** As sendHttpRequest; also throws a Fault if the upstream is shutting down and rejected the request. */
 async function sendTaken(
   connections: Parameters<typeof sendHttpRequest>[0],
   request: HttpRequest,
@@ -150,7 +150,7 @@ function trusting(authority: () => string, options: buildConnector.BuildOptions)
   }
 }
 
-/** Any of these certificates by itself is enough: without this, of two that are self-signed and have one subject only one is found. */
+/** Accepts chains that end at any of these certificates. Without the option, only one of several self-signed ones with the same subject is found. */
 function exactly(ca: string) {
   return { ca, allowPartialTrustChain: true }
 }

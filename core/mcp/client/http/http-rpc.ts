@@ -25,7 +25,7 @@ const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'
 export class HttpRpc {
   /** The 2026 revision that every request names; undefined: the upstream speaks the 2025 era. */
   modern: string | undefined
-  /** Called when the upstream no longer knows the session, or the era. */
+  /** Called when the upstream no longer knows the session or no longer speaks the era. */
   onLost: (() => void) | undefined
   /** Called when a call has ended. */
   onEnded: ((call: UpstreamCall) => void) | undefined
@@ -36,7 +36,7 @@ export class HttpRpc {
   readonly #heard: Heard
   /** In the 2025 era: the revision and the session id, once known. */
   readonly #headers: Record<string, string> = {}
-  /** The same for POST, one object for all requests. */
+  /** The headers of POST requests; one object for all of them. */
   #postHeaders: Record<string, string> = POST_HEADERS
   #nextId = 1
   #lost = false
@@ -48,7 +48,7 @@ export class HttpRpc {
     this.#heard = heard
   }
 
-  /** Names the negotiated revision from now on. */
+  /** Sends the negotiated revision in a header from now on. */
   speak(version: string): void {
     this.#name('mcp-protocol-version', version)
   }
@@ -58,7 +58,7 @@ export class HttpRpc {
     return this.#headers
   }
 
-  /** Sends one request; `lost`: the upstream no longer knows the session, or the era, and did not execute it. */
+  /** Sends one request; `lost`: the upstream no longer knows the session or no longer speaks the era, and did not execute the request. */
   async ask(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
     const stream = new AnswerStream(this.#nextId++, call, this.#heard)
     this.calls.add(stream)

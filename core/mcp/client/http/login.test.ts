@@ -1,4 +1,4 @@
-/** What a login refuses of an authorization server; logins that succeed are in test/users. */
+/** Responses of authorization servers that a login refuses; test/users tests successful logins. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serve } from '../../../../test/upstreams/http/serve.ts'
@@ -24,14 +24,14 @@ async function start(t: TestContext, metadata: object = {}, token: [number, obje
   return { begin: () => beginLogin(target, 'state', signal), target, signal }
 }
 
-test('codes and tokens go through TLS, or stay on this machine', async t => {
+test('codes and tokens are sent only over TLS or to this machine', async t => {
   for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']) {
     const { begin } = await start(t, { [endpoint]: 'http://login.example.com/any' })
     await assert.rejects(begin(), { code: 'upstream_protocol', message: /without https/ })
   }
 })
 
-test('where no client can be registered, the field is named that takes one', async t => {
+test('if no client can be registered, the error names the field for a client id', async t => {
   const { target, signal } = await start(t)
   await assert.rejects(
     beginLogin({ ...target, clientId: undefined }, 'state', signal),
@@ -39,7 +39,7 @@ test('where no client can be registered, the field is named that takes one', asy
   )
 })
 
-test('a code without the name of a server that says it names itself is not exchanged', async t => {
+test('a code without iss is not exchanged if the server declares that it sends iss', async t => {
   const { begin, target, signal } = await start(t, { authorization_response_iss_parameter_supported: true })
   const pending = await begin()
   assert.equal(pending.url.searchParams.get('code_challenge_method'), 'S256')
@@ -50,7 +50,7 @@ test('a code without the name of a server that says it names itself is not excha
     )
 })
 
-test('an answer that is too large or of another kind than bearer is refused, and repeats nothing', async t => {
+test('an answer that is too large or has no bearer token is refused, and the error does not repeat it', async t => {
   const answers = [
     { access_token: 'a'.repeat(100_000), token_type: 'bearer' },
     { access_token: 'secret', token_type: 'mac' },

@@ -1,4 +1,4 @@
-/** The login of a user at an upstream's authorization server: authorization code with PKCE, by the SDK's functions, which are loaded with the first. */
+/** Logs a user in at an upstream's authorization server: authorization code flow with PKCE. The SDK is loaded at the first login. */
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { Fault } from '../../../errors.ts'
 import { type HostGuard, isLoopback } from '../../../host-guard.ts'
@@ -6,7 +6,7 @@ import { findTokenServer, type TokenServer } from './oauth-discovery.ts'
 import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
 import type { RemoteSpec } from './spec.ts'
 
-/** What a login is for. `redirectUrl`: where the browser comes back to. */
+/** What a login is for. `redirectUrl`: where the authorization server redirects the browser. */
 export type LoginTarget = {
   upstream: Pick<RemoteSpec, 'url' | 'transport'>
   scopes: readonly string[]
@@ -16,10 +16,10 @@ export type LoginTarget = {
   redirectUrl: string
 }
 
-/** Where a login takes place: the URL that a manifest names, from which the authorization server is found, and certificates to trust instead of the usual ones. */
+/** The URL in the manifest, from which the authorization server is discovered, and certificates to trust instead of the default ones. */
 export type LoginPlace = { url: string; ca?: string }
 
-/** What must be kept until the browser comes back. */
+/** What must be kept until the authorization server redirects the browser back. */
 export type PendingLogin = {
   redirectUrl: string
   server: TokenServer
@@ -27,10 +27,10 @@ export type PendingLogin = {
   verifier: string
 }
 
-/** What a login leads to; it is sent to the authorization server that issued it, and to no other. */
+/** The result of a login. Its refresh token is sent only to `server`, which issued it. */
 export type Login = Pick<PendingLogin, 'server' | 'client'> & { tokens: OAuthTokens }
 
-/** How an authorization server refuses a grant (RFC 6749, section 5.2); with 429, for one, it may be granted later. */
+/** HTTP statuses of a refused grant (RFC 6749, section 5.2). After others, such as 429, a later request may succeed. */
 const REFUSALS = new Set([400, 401, 403])
 
 const NO_REGISTRATION = 'The authorization server registers no clients by itself: set'
@@ -63,7 +63,7 @@ export async function beginLogin(
   })
 }
 
-/** Begins a login at an issuer of JSON Web Tokens, for a token of the resource. Throws Faults. */
+/** Begins a login at an issuer of JSON Web Tokens, for a token for the resource. Throws Faults. */
 export async function beginIssuerLogin(
   { issuer, ca, resource }: { issuer: string; ca?: string; resource: string },
   target: Omit<LoginTarget, 'upstream'>,
@@ -82,7 +82,7 @@ export async function beginIssuerLogin(
   })
 }
 
-/** Registers a client if none is given, and makes the URL for the browser. `field`: where one would be given. */
+/** Registers a client if none is given, and creates the URL for the browser. `field`: the field of the manifest for a client id. */
 async function beginAt(
   server: TokenServer,
   { scopes, clientId, clientSecret, redirectUrl }: Omit<LoginTarget, 'upstream'>,
@@ -119,7 +119,7 @@ async function beginAt(
   return { redirectUrl, server: neededOf(server), client: idOf(client), verifier, url }
 }
 
-/** `iss`: as the browser brought it back (RFC 9207): a code of another server is not exchanged. Throws Faults. */
+/** Exchanges the code for tokens. `iss`: the issuer in the redirect (RFC 9207); a code of another server is refused. Throws Faults. */
 export async function finishLogin(
   place: LoginPlace,
   { redirectUrl, server, client, verifier }: PendingLogin,
@@ -151,7 +151,7 @@ export async function finishLogin(
   })
 }
 
-/** Undefined: the user has to log in again. Throws Faults if that is not known. */
+/** Resolves with undefined if the user has to log in again. Throws Faults if the refresh failed for another reason. */
 export async function refreshLogin(
   { server, client, tokens }: Login,
   upstreamUrl: string,
@@ -176,7 +176,7 @@ export async function refreshLogin(
   }
 }
 
-/** Codes and tokens of people go through TLS, or stay on this machine or in this cluster. */
+/** Requires TLS, or an address on this machine or in this cluster, because codes and tokens of users are sent there. */
 function requirePrivate(address: string): void {
   const url = URL.parse(address)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && (isLoopback(url) || isOfCluster(url))))
@@ -187,12 +187,12 @@ function requirePrivate(address: string): void {
   )
 }
 
-/** The name of a Service, as `auth.jwt[].issuer` may have it too. */
+/** Whether the host is the name of a Service; `auth.jwt[].issuer` may contain one too. */
 function isOfCluster({ hostname }: URL): boolean {
   return /\.svc(?:\.|$)/.test(hostname)
 }
 
-/** What is kept is read with every call: without the parts of the metadata that later requests do not need. */
+/** Omits metadata that later requests do not need, because stored logins are read with every call. */
 function neededOf({ issuer, metadata, resource }: TokenServer): TokenServer {
   const needed = Object.entries(metadata).filter(([name]) => NEEDED_METADATA.has(name))
   return {
@@ -218,7 +218,7 @@ function clientMetadata(redirectUrl: string) {
   }
 }
 
-/** Without an ID token, which nothing reads. */
+/** Requires a bearer token; omits the ID token, which is not used. */
 function bearer({ id_token: _, ...tokens }: OAuthTokens): OAuthTokens {
   if (tokens.access_token === '' || tokens.token_type.toLowerCase() !== 'bearer')
     throw new Fault('upstream_protocol', 'The authorization server issues no bearer tokens')

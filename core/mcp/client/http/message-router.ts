@@ -67,7 +67,7 @@ export class MessageRouter {
     return this.#latest(call => call.caller.ask !== undefined)
   }
 
-  /** Whether a message on a shared session can only be of the one call in flight. */
+  /** Whether a message on a shared session can only belong to the one call in flight. */
   #canGuess(): boolean {
     return this.#calls.size === 1 && !this.#users.several
   }

@@ -1,4 +1,4 @@
-/** The fetch of OAuth requests: bounded in bytes and time, and never from TLS to plain HTTP. */
+/** A `fetch` for OAuth requests: limits the size of responses and the time, and refuses plain HTTP if the manifest's URL uses TLS. */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { Agent, fetch as guardedFetch, type RequestInit as UndiciRequestInit } from 'undici'
 import { readBounded } from '../../../bounded.ts'
@@ -36,7 +36,7 @@ export function createOAuthFetch(
       throw new Fault('upstream_protocol', 'An address of the authorization server is not https')
     guard?.check(new URL(url))
     const options = { ...init, signal, redirect: 'manual' } as const
-    // Node's own fetch takes no Agent of another version of undici.
+    // Node's own fetch does not accept an Agent of another version of undici.
     const response = dispatcher
       ? ((await guardedFetch(url, { ...options, dispatcher } as UndiciRequestInit)) as unknown as Response)
       : await fetch(url, options)

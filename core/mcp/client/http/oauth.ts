@@ -30,7 +30,7 @@ export type ClientCredentials = {
   audience?: string
   /** The token to exchange (RFC 8693), read for each request. Absent: the client asks for a token of its own. */
   subject?: () => string
-  /** As in RemoteDeps, of the authorization server. */
+  /** As in RemoteDeps, for the authorization server. */
   guard?: HostGuard
   /** The upstream that the tokens are for. */
   upstream: Pick<RemoteSpec, 'url' | 'transport'>

@@ -1,4 +1,4 @@
-/** A failure that one caller meets or causes at a streamable HTTP upstream does not affect other callers. */
+/** A failure of one caller's request at a streamable HTTP upstream does not affect other callers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'

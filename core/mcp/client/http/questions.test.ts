@@ -104,7 +104,7 @@ test("a question outside of a call's stream is refused once several callers have
   assert.deepEqual([/cannot be asked now/.test(answer?.failed ?? ''), asked.length], [true, 2])
 })
 
-test('nothing is declared on an SSE stream that callers share', async t => {
+test('no capabilities are declared on an SSE stream that callers share', async t => {
   const { upstream } = await asking(t, 'sse', 'shared')
   const { asked, ask } = client()
   const more = { capabilities: CAN_ALL, ask }
@@ -193,7 +193,7 @@ test('the error for a client that cannot be asked says so', async t => {
 })
 
 for (const transport of ['streamable-http', 'sse'] as const)
-  test(`answers that a call brings to an older server over ${transport} are refused, not dropped`, async t => {
+  test(`answers in a call to an older server over ${transport} are refused, not dropped`, async t => {
     const { server, upstream } = await asking(t, transport, 'shared')
     for (const more of [{ requestState: 'x' }, { inputResponses: {} }] as JsonObject[]) {
       const params = { name: 'declared', ...more }

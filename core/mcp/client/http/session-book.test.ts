@@ -35,7 +35,7 @@ function setUp() {
 
 const settled = () => new Promise(resolve => setImmediate(resolve))
 
-test('a shared session is one for all and never ends for idleness', async () => {
+test('all callers share one session, which is never closed for idleness', async () => {
   const { book, clock, closed, opened } = setUp()
   for (let calls = 0; calls < 3; calls++) book.giveBack(book.acquire(shared))
   clock.advance(60 * MINUTE_MS)

@@ -17,7 +17,7 @@ export type Wanted = {
   key: SessionKey
   /** The capabilities to declare in the handshake. */
   capabilities: JsonObject
-  /** Code of the capabilities; equal for equal ones. */
+  /** The code of the capabilities; equal for equal capabilities. */
   declared: string
   /** Whether it belongs to one client or one call; then it is closed when idle. */
   own: boolean
@@ -31,7 +31,7 @@ export type Entry = Wanted & {
   /** Calls that use it or wait for it. */
   busy: number
   idle?: Timer
-  /** No longer in the book: no new call gets it. */
+  /** Removed: no new call gets it. */
   gone: boolean
   /** The subscriptions that use it. */
   subscriptions?: ResourceSubscriptions
@@ -78,7 +78,7 @@ export class SessionBook {
     else entry.idle = this.#options.clock.after(IDLE_MS, () => this.drop(entry))
   }
 
-  /** The entry of a key, without using it. */
+  /** Returns the entry of a key without acquiring it. */
   find(key: SessionKey): Entry | undefined {
     return this.#entries.get(key)
   }
@@ -88,7 +88,7 @@ export class SessionBook {
     return this.#entries.values().some(({ busy }) => busy > 0)
   }
 
-  /** How many belong to one client each. */
+  /** The number of sessions that belong to a single client. */
   ofClients(): number {
     return this.#entries
       .values()

@@ -108,7 +108,7 @@ async function begin(t: TestContext, behaviours: Record<string, Behaviour>) {
   return { server, pings, ...(await watched(t, server)) }
 }
 
-/** An upstream that was reached, and what it tells from then on. */
+/** A connected upstream, and the events that it emits from then on. */
 async function watched(t: TestContext, server: { url: string; close(): Promise<void> }) {
   const manual = createManualClock()
   let waits = 0

@@ -1,12 +1,12 @@
-/** Tokens of an upstream for one user, each exchanged for the user's own token (RFC 8693). */
+/** Upstream tokens of one user, obtained by exchanging the user's own token (RFC 8693). */
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { ConnectedUser } from '../../user.ts'
 import { type ClientCredentials, createTokenSource, type TokenSource } from './oauth.ts'
 
 /**
- * Cached and renewed as in createTokenSource, for this user alone. Throws Fault user_refused besides if the user has no token, or the
- * authorization server refuses it: this concerns nobody else.
+ * Caches and renews tokens as createTokenSource does, for this user alone. Also throws Fault user_refused if the user has no token, or
+ * the authorization server refuses it; other users are not affected.
  */
 export function createTokenExchange(
   credentials: Omit<ClientCredentials, 'subject'>,

@@ -95,7 +95,7 @@ test('a client keeps a session of its own when its server is downgraded', async 
   t.after(older.close)
   const count = async (client: string) => (await call(upstream, 'count', { client })).result?.content
   const counts: unknown[] = []
-  // the first may meet the session of all
+  // The first call may still use the shared session.
   await count('ann').catch(() => {})
   for (const client of ['ann', 'bob', 'bob']) counts.push(await count(client))
   const texts = counts.map(content => (content as { text: string }[])[0]?.text)

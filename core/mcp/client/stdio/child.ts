@@ -89,7 +89,7 @@ export class Child {
   /** Rejects if the child's input is closed. */
   drained(): Promise<unknown> {
     if (!this.#child) return Promise.resolve()
-    // one listener for all that wait: Node warns of a leak from the eleventh on
+    // One listener for all waiting writers: Node warns of a leak from the eleventh listener on.
     this.#draining ??= once(this.#child.stdin, 'drain').finally(() => {
       this.#draining = undefined
     })

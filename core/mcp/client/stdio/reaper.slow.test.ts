@@ -1,4 +1,4 @@
-/** What must not be left when a gateway is killed. */
+/** No processes remain when a gateway is killed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
