@@ -128,8 +128,8 @@ async function* viewsOf(catalogs: AsyncIterable<Catalog>, seen: Seen, identity: 
 }
 
 /**
- * Passes what a server sends in a client's own session to that client, except changes of lists, which are detected from the catalog,
- * and updates of resources, which go to the subscribers.
+ * Forwards notifications and questions of a client's own session to that client, except list changes, which are detected from the
+ * catalog, and resource updates, which go to the subscribers.
  */
 function listenerOf(clients: Clients): SessionListener {
   const isToldElsewhere = (method: string): boolean =>

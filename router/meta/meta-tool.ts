@@ -78,6 +78,6 @@ export function isDirect(route: McpRoute): boolean {
 export type MetaTool = {
   definition: ToolDefinition & Tool
   call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse>
-  /** The name of what it calls; undefined: it is not given as documented. Absent: it may look at everything. */
+  /** The name of the tool or prompt that it calls; undefined: not given as documented. Absent: it may use the lists of all servers. */
   nameUsed?(args: JsonObject): unknown
 }

@@ -8,7 +8,7 @@ import type { Forwarded } from './calling/forward.ts'
 import type { FoundItems } from './finding/search-catalog.ts'
 import type { Work } from './meta-tool.ts'
 
-/** Stands for a method that MCP does not define: span names are never taken from a request. */
+/** Replaces a method that MCP does not define, so that requests cannot choose span names. */
 const OTHER = '_OTHER'
 const METHODS: ReadonlySet<string> = new Set([
   'tools/call',
@@ -76,7 +76,7 @@ export function beginSent(span: Span, { request, catalog, script }: Work, sent: 
   const method = methodOf(sent.method)
   const about = (target: string): SpanAttributes =>
     sent.tool ? toolAttributes(target) : { 'gen_ai.prompt.name': target }
-  // The span of a script is that of many calls.
+  // The span of a script covers many calls, so it is not renamed.
   if (script === undefined) span.set({ 'portolan.server': server.name })
   if (script === undefined && name !== undefined) {
     const path = `${server.name}:${name}`

@@ -105,7 +105,7 @@ test('a question without an answer is no failure of the upstream, and shows a ha
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
-test('a server that is replaced during a question may finish the call later than a call may take', async () => {
+test('a call whose server is replaced during a question may take longer than the call timeout', async () => {
   const { pool, clock, answers, call, closed } = start(asksOnce)
   const calling = call('a')
   await turn()

@@ -31,7 +31,7 @@ export class ListRoom {
     this.#options = options
   }
 
-  /** Waits for a turn. Throws Faults `upstream_busy` and `cancelled`, and what `read` throws. */
+  /** Calls `read` once a slot is free. Throws Faults `upstream_busy` and `cancelled`, and what `read` throws. */
   async turn<T>(server: string, read: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const slots = this.#slots.get(server) ?? createSlots(this.#options.clock)
     this.#slots.set(server, slots)
@@ -44,7 +44,7 @@ export class ListRoom {
     }
   }
 
-  /** False if there is no room for them; what the owner had before is given back in any case. */
+  /** Reserves room for an owner's lists; false if there is none. The owner's previous reservation is released in any case. */
   take(owner: object, lists: ServerCatalog): boolean {
     this.free(owner)
     const size = JSON.stringify(lists).length

@@ -1,12 +1,12 @@
-/** Names the caller of a request to a bridge, whose child may speak without saying to which call it belongs. Pure. */
+/** Identifies the caller of a request to a bridge, whose child may send messages that do not name their call. Pure. */
 import { hash } from 'node:crypto'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { CALLER_HEADER } from '../../core/mcp/protocol/caller-header.ts'
 import type { PoolCall } from './pool-member.ts'
 
 /**
- * Adds a header by which a bridge distinguishes callers: equal for the same caller of the same gateway at every replica, and without
- * anything of who it is. Only bridges get it, and nothing is added for anonymous callers.
+ * Adds a header by which a bridge distinguishes callers: a hash that is equal at all replicas of the gateway and does not reveal the
+ * identity. Only requests to bridges get it, except those of anonymous callers.
  */
 export function named(
   call: PoolCall,

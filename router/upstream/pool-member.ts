@@ -71,7 +71,7 @@ export class PoolMember {
   /** Whether the upstream is up, so that a call does not wait for a start. */
   #warm = false
   #closed = false
-  /** Aborts when it was replaced: calls that wait for the server to be woken go to its successor. */
+  /** Aborts when this member is replaced: calls that wait for the server to be woken are then sent by its successor. */
   readonly #replaced = new AbortController()
   /** Calls sent and not answered yet, paused ones included. */
   #underWay = 0
@@ -101,7 +101,7 @@ export class PoolMember {
     if (fellAsleep && this.#underWay === 0) this.#letGo()
   }
 
-  /** Closes the connections to pods that end: a call that comes now waits for another pod. */
+  /** Closes the connections to pods that are shutting down, so that the next call waits for another pod. */
   #letGo(): void {
     const upstream = this.#upstream
     this.#upstream = undefined
@@ -120,7 +120,7 @@ export class PoolMember {
     return this.#waker.isNeeded ? this.#awake(call, signal) : this.#turn(call, signal)
   }
 
-  /** A call that no connection could be opened for was not sent: its pod had just ended, and so it wakes the server again. */
+  /** If no connection can be opened, the call was not sent because the pod has just ended: then the server is woken again. */
   async #awake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
     const untilMs = clock.now() + this.#server.limits.startTimeoutMs
@@ -135,7 +135,7 @@ export class PoolMember {
     }
   }
 
-  /** Throws Fault `upstream_asleep` with the detail `replaced` too, when this member was replaced meanwhile. */
+  /** Throws Faults; `upstream_asleep` with the detail `replaced` if this member was replaced meanwhile. */
   async #wake(withinMs: number, signal: AbortSignal): Promise<void> {
     const replaced = this.#replaced.signal
     const ends = AbortSignal.any([signal, replaced])
@@ -226,7 +226,7 @@ export class PoolMember {
     this.#underWay++
     let verdict: Verdict = 'undecided'
     try {
-      // Behind a gateway, it may be held there for the start's time.
+      // Behind a gateway, the call may wait there for the server's start.
       const onSent = up || heldElsewhere ? undefined : () => limit.restart(limits.callTimeoutMs)
       const answer = await this.open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'

@@ -21,9 +21,9 @@ export type PoolOptions = {
   /** Creates the upstream of a server, or that of one of its users, without starting it. The pool closes the upstreams that it was given. */
   connect: (server: RouterServer, user?: ConnectedUser) => Upstream
   clock: Clock
-  /** What calls wait for. Default: what calls of this pool wait for. */
+  /** The wake requests of waiting calls. Default: those of this pool alone. */
   wakes?: WakeRequests
-  /** For the lists that users have of their own. Absent: they are not read. */
+  /** For lists that differ between users. Absent: they are not read. */
   lists?: UserListsDeps
 }
 
@@ -48,11 +48,11 @@ export type Pool = {
   forget(client: string): void
   /** One entry for each server, sorted by name. */
   status(): PoolMemberStatus[]
-  /** Of each server with `sessions: perUser`, what its users have. */
+  /** The users of each server with `sessions: perUser`, with the status of their upstreams. */
   users(): { server: string; users: UserStatus[] }[]
-  /** Ends what a user has of a server, after its calls in flight. False: there is nothing. */
+  /** Closes a user's upstream of a server after its calls in flight. False if there is none. */
   endUser(server: string, user: string): boolean
-  /** The lists that a user has of their own at a server; undefined: they are the same for all, or not known yet. */
+  /** A user's own lists of a server; undefined: they are the same for all, or not known yet. */
   listsOf(server: string, identity: Identity): ServerCatalog | undefined
   /** As UserMembers.readLists. */
   readLists(server: string, caller: Caller): Promise<void> | undefined
@@ -182,7 +182,7 @@ function usersOf(members: ReadonlyMap<string, Member>): { server: string; users:
   )
 }
 
-/** Behind its gateway, a sidecar's calls are those of one user, its pod. */
+/** False in a sidecar, which calls servers through its gateway: all its calls are those of one user, its pod. */
 function isPerUser({ sessions, endpoint }: RouterServer): boolean {
   return sessions === 'perUser' && endpoint.kind !== 'gateway'
 }

@@ -43,7 +43,7 @@ test('subscriptions are renewed when the connection of a server changes, and pos
   assert.deepEqual(told, [UPDATED])
 })
 
-test('a server that went away and came back is subscribed to again, and one that refuses meanwhile is asked once more later', async () => {
+test('a server that is removed and added again is subscribed to again, and one that refuses is retried later', async () => {
   const { pool, clock, subscribed, update, answers } = start()
   const { told, taken, stop } = subscribe(pool)
   await taken
@@ -72,7 +72,7 @@ test('a subscription that is refused at first is not kept or tried again', async
   assert.deepEqual([subscribed.length, clock.pending()], [2, 0])
 })
 
-test('a server that changes while it is asked is asked again, and its subscriber never knows', async () => {
+test('if a server changes during the subscribe request, the new one is subscribed to, and the subscriber gets no error', async () => {
   const { pool, subscribed, update, answers } = start()
   answers.push('never')
   const { taken, told, stop } = subscribe(pool)
@@ -85,7 +85,7 @@ test('a server that changes while it is asked is asked again, and its subscriber
   assert.equal(subscribed[1]?.signal.aborted, true)
 })
 
-test('who is gone already, or goes while the server is asked, leaves nothing behind', async () => {
+test('a subscriber that leaves before or during the request leaves no subscription', async () => {
   const { pool, subscribed, update, answers } = start()
   const gone = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
   await assert.rejects(pool.subscribe('forge', gone, AbortSignal.abort()), { code: 'cancelled' })
@@ -118,7 +118,7 @@ test('an upstream that does not answer in time does not keep the subscriber wait
   assert.equal(subscribed[0]?.signal.aborted, true)
 })
 
-test('one without subscriptions says so, and an unknown server is a fault', async () => {
+test('a server without subscriptions answers with an error, and an unknown server is a fault', async () => {
   const pool = createPool({ connect: () => upstreamOf(echo), clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
   const { signal } = new AbortController()
@@ -157,7 +157,7 @@ test("a client's notifications reach the running upstreams, and theirs reach the
 
 type Subscribed = { revision: string; subscription: Subscription; signal: AbortSignal }
 
-/** A server whose upstreams take every subscription on, but for the `answers` that come first. */
+/** A server whose upstreams give the `answers` first, and then accept every subscription. */
 function start() {
   const clock = createManualClock()
   const subscribed: Subscribed[] = []

@@ -71,7 +71,7 @@ async function read(lists: UserLists): Promise<void> {
   await lists.waiting()
 }
 
-test('lists are read once, and again when those of all have changed', async () => {
+test('lists are read once, and again when the shared lists have changed', async () => {
   const { lists: make, seen, share } = start()
   const lists = make()
   await read(lists)
@@ -83,7 +83,7 @@ test('lists are read once, and again when those of all have changed', async () =
   assert.deepEqual([seen.read, seen.changed], [2, 1])
 })
 
-test('however often a server says that they have changed, they are read once a second', async () => {
+test('lists are read at most once a second, however often the server notifies of changes', async () => {
   const { lists: make, seen, clock, answers } = start()
   const lists = make()
   lists.changed()
@@ -169,7 +169,7 @@ test('after failures there are pauses, which an answered call ends; the last lis
   assert.deepEqual(namesOf(lists), ['c'])
 })
 
-test('a list that cannot be read is not that of all, and is read again after a minute', async () => {
+test('a list that cannot be read is not replaced by the shared one, and is read again after a minute', async () => {
   const { lists: make, seen, clock, share, guide } = start()
   share(['a'], { prompts: ['of all'] })
   guide(async () => {
@@ -228,7 +228,7 @@ test('equal lists are equal for all users, whatever was read for one of them bef
   assert.equal(first.known?.digest, third.known?.digest)
 })
 
-test('nobody waits for a server that does not answer for longer than two seconds', async () => {
+test('requests wait at most two seconds for a server that does not answer', async () => {
   const { lists: make, clock, answers } = start()
   const lists = make()
   answers(() => new Promise(() => {}))
@@ -254,7 +254,7 @@ test('lists for which there is no room are left out, and reported once a minute,
   assert.deepEqual(namesOf(second), ['a'])
 })
 
-test('what a user had of lists ends with it, also while they are read, and a manifest can switch them off', async () => {
+test("a user's lists are removed with the user, also while they are read, and a manifest can switch them off", async () => {
   const { lists: make, seen, answers, want } = start()
   const lists = make()
   await read(lists)
@@ -275,7 +275,7 @@ test('what a user had of lists ends with it, also while they are read, and a man
   assert.deepEqual([other.known, seen.failed], [undefined, 0])
 })
 
-test('at most four users of a server have their lists read at once, and another server has turns of its own', async () => {
+test('at most four users of a server have their lists read at once, and another server has a limit of its own', async () => {
   const { clock } = start()
   const room = new ListRoom({ clock, onFull() {} })
   const { signal } = new AbortController()

@@ -1,4 +1,4 @@
-/** The lists that one user has of their own at a server, read through the user's own upstream and kept as long as it. */
+/** One user's own lists of a server, read through the user's upstream and kept as long as that upstream. */
 import type { Clock, Timer } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -13,7 +13,7 @@ export type UserListsDeps = {
   /** The lists of a server that all users share; undefined before they are known. */
   shared: (server: string) => ServerCatalog | undefined
   room: ListRoom
-  /** Called when a user has other lists, or no longer any. */
+  /** Called when a user's lists have changed or were removed. */
   onChanged: () => void
   /** Called when lists could not be read, only for the first failure in a row. */
   onFailed: (server: string, user: User, error: unknown) => void
@@ -23,7 +23,7 @@ export type UserListsOptions = UserListsDeps & {
   server: string
   user: User
   clock: Clock
-  /** Called each time, since the manifest may change. */
+  /** Whether users have lists of their own; called each time, since the manifest may change. */
   isWanted: () => boolean
   /** The upstream of the user, which is opened if necessary. */
   open: () => Upstream
@@ -36,7 +36,7 @@ const CHANGED_WAIT_MS = 200
 /** Minimum time between readings after `list_changed`, since each may build a search index. It doubles until the server was quiet for a minute. */
 const CHANGED_GAP = { firstMs: 1_000, longestMs: 30_000, quietMs: 60_000 }
 const RETRY = { firstMs: 2_000, longestMs: 60_000 }
-/** No version of the shared lists. */
+/** Differs from every digest of shared lists: the lists must be read. */
 const NEVER = Symbol('never')
 
 export class UserLists {
@@ -155,8 +155,8 @@ export class UserLists {
   }
 
   /**
-   * A list that cannot be read is replaced only by a former list of the same user. Tokens are those of the shared lists, or estimated, so that
-   * equal lists of users are equal, whatever was read before.
+   * A list that cannot be read is replaced only by a former list of the same user. Token counts come from the shared lists or are
+   * estimated, so that equal lists of different users have equal digests, whatever was read before.
    */
   #previous(beside: ServerCatalog | undefined): DiscoverOptions['previous'] {
     const { resources = [], resourceTemplates = [], prompts = [] } = this.#known ?? {}

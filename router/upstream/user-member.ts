@@ -1,4 +1,4 @@
-/** What one user has of a server with `sessions: perUser`: a pool member of its own, until it was idle for long enough. */
+/** The pool member of one user of a server with `sessions: perUser`; removed when it was idle for `idleAfterMs`. */
 import type { Clock, Timer } from '../../core/async.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
 import type { CallerToken } from '../../core/mcp/caller-token.ts'
@@ -10,20 +10,20 @@ import type { UserLists } from './user-lists.ts'
 
 export type UserMemberOptions = {
   clock: Clock
-  /** Read each time, so that a changed manifest applies to those that are there. */
+  /** Called each time, so that a changed manifest also applies to existing members. */
   idleAfterMs: () => number
   /** Whether the upstream needs the tokens of the user's calls. */
   keepsTokens: boolean
   /** Absent: the lists are the same for all users. */
   lists: UserLists | undefined
-  /** Called once, when nothing has used it for so long. */
+  /** Called once, when nothing has used the member for `idleAfterMs`. */
   onIdle: (member: UserMember) => void
 }
 
 export class UserMember {
   readonly user: User
   readonly member: PoolMember
-  /** Of the credentials that it was made with; undefined: without any. */
+  /** Revision of the credentials that the member was created with; undefined: none. */
   readonly revision: string | undefined
   readonly sinceMs: number
   readonly #options: UserMemberOptions
@@ -57,7 +57,7 @@ export class UserMember {
     return this.#token?.reveal()
   }
 
-  /** Reads them, if this is due. */
+  /** Reads the lists if this is due. */
   readLists(caller: Caller): void {
     if (!this.lists?.isDue()) return
     this.#keepToken(caller)
@@ -76,7 +76,7 @@ export class UserMember {
     }
   }
 
-  /** It is in use until `signal` aborts, unless the subscription is refused. */
+  /** The member is in use until `signal` aborts, unless the subscription is refused. */
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     this.#keepToken(subscription.caller)
     this.#uses++
@@ -96,7 +96,7 @@ export class UserMember {
     }
   }
 
-  /** To be called when it is taken away. */
+  /** Call when the member is removed. */
   stop(): void {
     this.#idle?.cancel()
     this.lists?.end()
@@ -111,7 +111,7 @@ export class UserMember {
     this.#usedMs = this.#options.clock.now()
   }
 
-  /** One timer, whatever happens: when it fires, it looks how long ago the last use was. */
+  /** One timer for all uses: when it fires, it checks the time since the last use. */
   #wait(ms: number): void {
     this.#idle = this.#options.clock.after(ms, () => {
       const restMs = this.usedMs + this.#options.idleAfterMs() - this.#options.clock.now()

@@ -1,4 +1,4 @@
-/** What the users of a server have in the pool: made at the first call, kept apart, and ended when idle. */
+/** The upstreams of a server's users: created at the first call, never shared, and closed when idle. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
@@ -99,7 +99,7 @@ test('users of different issuers are different users, though names and subjects 
   assert.deepEqual(subjects(), ['https://one.example#ada', 'https://two.example#ada'])
 })
 
-test('one user more than the most is refused, until another has gone', async () => {
+test('a user beyond the maximum is refused until another one has left', async () => {
   const { call, clock, closed, update } = start()
   await call(token('ada'))
   await call(token('ben'))
@@ -112,7 +112,7 @@ test('one user more than the most is refused, until another has gone', async () 
   await call(token('dot'))
 })
 
-test('what a user has ends after its last use, not after its first, and not while it is subscribed', async () => {
+test("a user's upstream is closed after its last use, not after its first, and not during a subscription", async () => {
   const { call, clock, pool, subjects } = start()
   await call(token('ada'))
   await clock.advance(20 * MINUTE)
@@ -129,7 +129,7 @@ test('what a user has ends after its last use, not after its first, and not whil
   assert.deepEqual(subjects(), [])
 })
 
-test('callers without a credential are the one user of a laptop, if it is on this machine, and nobody elsewhere', async () => {
+test('callers without a credential are one user if they are on the same laptop as the gateway, and refused otherwise', async () => {
   const { call, subjects } = start()
   for (const address of ['127.0.0.1', '::1']) await call(createCaller({ address }))
   assert.deepEqual(subjects(), ['local#user'])
@@ -179,7 +179,7 @@ for (const { what, changes, isOpened } of [
     await pool.readLists('notes', ada)
     assert.deepEqual(opened, isOpened ? ['token#ada'] : [])
     assert.equal(pool.listsOf('notes', ada.identity) !== undefined, isOpened)
-    // Nobody wakes it here.
+    // No operator wakes the server in this test.
     if ('sleep' in changes) update({ sleep: { asleep: false } })
     await call(ada)
     await pool.readLists('notes', ada)
@@ -193,7 +193,7 @@ for (const { what, changes, isOpened } of [
     assert.equal(pool.listsOf('notes', ada.identity), undefined)
   })
 
-test('of the most users a fifth is left to calls: reading lists alone begins no session there', async () => {
+test('a fifth of the maximum of users is reserved for calls, and not used for reading lists alone', async () => {
   const users = { max: 5, idleAfterMs: 30 * MINUTE, ownLists: true } as const
   const { pool, call, subjects } = start({ users, transport: 'http' })
   const names = ['ada', 'ben', 'cyd', 'dot', 'eve'].map(token)

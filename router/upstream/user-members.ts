@@ -20,7 +20,7 @@ import { type PoolCall, PoolMember, type PoolMemberOptions, type PoolMemberStatu
 import { UserLists, type UserListsDeps } from './user-lists.ts'
 import { UserMember } from './user-member.ts'
 
-/** The session, process or pod of one user, as people see it: without the user's key. */
+/** The session, process or pod of one user, for display: without the user's key. */
 export type UserStatus = {
   user: string
   subject: string
@@ -40,7 +40,7 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
   issuers: () => readonly { name: string; issuer: string }[]
   /** Closes a member that is no longer used, after its calls in flight. */
   retire: (member: PoolMember) => void
-  /** For the lists that users have of their own. Absent: they are not read. */
+  /** For lists that differ between users. Absent: they are not read. */
   lists?: UserListsDeps
 }
 
@@ -110,15 +110,15 @@ export class UserMembers {
     return this.#byKey.get(user.key) ?? this.#create(user)
   }
 
-  /** The lists that the user has of their own, as far as they are known. */
+  /** The user's own lists, if known. */
   listsOf(identity: Identity): ServerCatalog | undefined {
     const user = userOf(identity, this.#options.issuers())
     return user && this.#byKey.get(user.key)?.lists?.known
   }
 
   /**
-   * Reads the lists that the caller's user has of their own, if this is due. Resolves when they were read or could not be; undefined
-   * if there is nothing to wait for. Nothing is started or woken for it: there, they are read after the user's first call.
+   * Reads the own lists of the caller's user, if this is due. Resolves when they were read or reading failed; undefined if there is
+   * nothing to wait for. If reading would start or wake something, they are read after the user's first call instead.
    */
   readLists(caller: Caller): Promise<void> | undefined {
     const user = userOf(caller.identity, this.#options.issuers())
@@ -128,7 +128,7 @@ export class UserMembers {
     return member?.lists?.waiting()
   }
 
-  /** Undefined if it would have to be started, or must not be. */
+  /** A member for reading lists; undefined if its upstream would have to be started, or the user may not have one. */
   #openedFor(user: User): UserMember | undefined {
     const most = Math.floor(this.#users.max * SHARE_FOR_READING)
     if (this.#isStarted || this.#byKey.size >= most) return undefined
@@ -140,14 +140,14 @@ export class UserMembers {
     }
   }
 
-  /** Ends what a user has. False if no user has this id. */
+  /** Closes the upstream of the user with this id. False if there is none. */
   end(id: string): boolean {
     const found = [...this.#byKey.values()].filter(({ user }) => user.id === id)
     for (const member of found) this.#remove(member)
     return found.length > 0
   }
 
-  /** Ends what all users have. */
+  /** Closes the upstreams of all users. */
   endAll(): void {
     for (const member of [...this.#byKey.values()]) this.#remove(member)
   }
@@ -185,7 +185,7 @@ export class UserMembers {
     return Object.fromEntries(all.map(({ user, usedMs }) => [user.digest, Math.max(0, now - usedMs)]))
   }
 
-  /** The server as a user has it. */
+  /** The server as it is for one user: with the endpoint of the user's pod, if each user has one. */
   #serverOf(user: User, secret: string | undefined): RouterServer {
     const { endpoint, name } = this.#server
     return endpoint.kind === 'http' && endpoint.podPerUser

@@ -1,6 +1,6 @@
 /** Compares names and values that differ only in case and word separators. Pure. */
 
-/** Separators within a name; not between digits and not at the ends: `-name` and `1_000` mean something else without. */
+/** Separators within a name; not between digits and not at the ends: `-name` and `1_000` mean something else without them. */
 const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
 const MAX_CHARACTERS = 100
 

@@ -48,7 +48,7 @@ function choose(problems: readonly ErrorObject[]): ErrorObject[] {
     const place = `${problem.instancePath}/${nameIn(problem) ?? ''}`
     if (!inChoice(problem) && !places.has(place)) places.set(place, problem)
   }
-  // What a server requires first, then what it may accept anyway.
+  // First the violations that a server cannot accept, then those that it may accept.
   const isNeed = ({ keyword }: ErrorObject) => NEEDS.has(keyword)
   const kept = [...places.values()]
   return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MAX_PROBLEMS)
@@ -100,7 +100,7 @@ function valuesOf(part: JsonObject | undefined): unknown[] {
   return alternatives.flatMap(alternative => alternative.enum ?? alternative.const ?? [])
 }
 
-/** An unknown name among the given ones that is nearly the missing one. */
+/** Names an unknown argument that was given and is similar to the missing one. */
 function mistaken(missing: string, data: unknown, holder: JsonObject | undefined): string {
   const given = isObject(data) ? Object.keys(data).filter(name => !knows(holder, name)) : []
   const near = nearestWord(missing, given)

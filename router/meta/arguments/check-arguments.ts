@@ -14,8 +14,8 @@ export type Checked =
   | { problems: ErrorObject[] }
 
 /**
- * Only violations that a server cannot work with stop a call: a wrong type, a missing argument, a value that is not allowed, and an
- * unknown name, where these are not allowed, that is nearly a known one. A schema that cannot be checked stops no call.
+ * Only violations that a server cannot work with stop a call: a wrong type, a missing argument, a value that is not allowed, and, if the
+ * schema allows no unknown names, an unknown name that is similar to a known one. A schema that cannot be checked stops no call.
  */
 export function checkArguments(
   checks: SchemaChecks,
@@ -47,7 +47,7 @@ function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean 
 
 type Slip = { given: string; meant: string }
 
-/** Unknown names that are nearly known ones: a server that ignores them would do something other than intended. */
+/** Unknown names that are similar to known ones: a server that ignores them would do something other than intended. */
 function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
   const { properties } = schema
   if (!isObject(properties) || isOpen(schema)) return []

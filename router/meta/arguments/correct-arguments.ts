@@ -146,7 +146,7 @@ function correctValue(
   }
   if (value !== null || !wanted || !isObject(parent)) return undefined
   touch(touched, instancePath)
-  delete parent[last] // Null for "not given": whether it may be left out, the check says.
+  delete parent[last] // Null often means "not given"; the next check decides whether it may be omitted.
   return `${path}: left out, since it was null`
 }
 

@@ -2,13 +2,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 
 /**
- * `needs`: what a server cannot work without: types, required names, enums. Omitted is what servers often do not enforce, or what
- * could block us: unknown names, bounds, formats, regular expressions, conditions.
+ * `needs`: rules that a server cannot work without: types, required names, enums. It omits rules that servers often do not enforce, or
+ * that could block the event loop: unknown names, bounds, formats, regular expressions, conditions.
  * `all`: bounds and unknown names too, to explain a call that failed.
  */
 export type Rigour = 'needs' | 'all'
 
-/** A keyword of ours in every part of a relaxed schema with the part's cost, by which the validator counts steps. */
+/** Our own keyword in every part of a relaxed schema: the part's cost in steps, which the validator counts. */
 export const STEP = 'step'
 
 const MAX_PARTS = 400

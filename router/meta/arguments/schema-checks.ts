@@ -71,7 +71,7 @@ function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
     keyword: STEP,
     modifying: false,
     errors: false,
-    before: '$ref', // Ahead of what leads further.
+    before: '$ref', // Before the keywords that lead to other parts.
     validate: (steps: number) => {
       budget.left -= steps
       if (budget.left < 0) throw new RangeError('too many steps')
@@ -83,7 +83,7 @@ function compile(schema: JsonObject, rigour: Rigour): Validate | undefined {
     const validate = relaxed && ajv.compile(relaxed)
     return validate && (args => run(validate, args, () => (budget.left = MAX_STEPS[rigour])))
   } catch {
-    return undefined // Of a schema that cannot be compiled we know nothing.
+    return undefined // Arguments cannot be checked with such a schema.
   }
 }
 

@@ -131,7 +131,7 @@ function argumentsRefusalOf(
   return frame(argumentHelp(inputSchema, args, problems, tokensBeside(work, frame(''))))
 }
 
-/** The tokens that the answer's budget leaves beside a text. */
+/** The answer's token budget minus the tokens of a text. */
 function tokensBeside({ catalog }: Work, text: string): number {
   return catalog.config.budget.responseTokens - estimateTokens(text)
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import { MISSING_CAPABILITY, URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes.ts'
 import type { JsonRpcError } from '../../../core/mcp/protocol/json-rpc.ts'
 
-/** True for errors that a text cannot express, and for any error if the params bring back answers: these were not written by a model. */
+/** True for errors that a text cannot express, and for any error if the params contain answers: a program wrote these, not a model. */
 export function isForProgram({ code }: JsonRpcError, { requestState, inputResponses }: JsonObject): boolean {
   const brings = requestState !== undefined || inputResponses !== undefined
   return brings || code === MISSING_CAPABILITY || code === URL_ELICITATION_REQUIRED

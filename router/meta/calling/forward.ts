@@ -66,7 +66,7 @@ function challenge(work: Work, { server, tool, params }: Forwarded, scopes: read
   throw missing
 }
 
-/** What the request uses; undefined if it uses nothing that rules speak of. */
+/** The tool, prompt or resource that the request uses; undefined if it uses nothing that access rules apply to. */
 function grantedOf({ tool, method, params }: Forwarded): Granted | undefined {
   if (tool) return { tool: tool.definition }
   const { ref, name, uri } = params
@@ -91,7 +91,7 @@ function carried({ params, tool }: Forwarded, caller: Caller, span: Span | undef
   return span ? carrying(span.context(), params, headers) : { params, headers }
 }
 
-/** Set here whatever the caller sent: it may know nothing of the tool but its name. */
+/** Replaces the caller's own such headers, since the caller may know only the name of the tool. */
 function withParamHeaders(
   headers: Caller['headers'],
   { paramHeaders }: ToolRoute,

@@ -1,4 +1,4 @@
-/** Limits of calls: an agent is answered in words, since clients drop the body of a 429. */
+/** Applies limits of calls. A refusal is a tool result with a sentence for the agent, since clients drop the body of a 429. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { limitedSentence } from '../../access/limits.ts'
@@ -6,14 +6,14 @@ import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, refuse } from '../wording/answers.ts'
 
-/** Counts a call of a tool. The refusal if that is one too many; then it counts for none. */
+/** Counts a call of a tool. Returns a refusal if the call exceeds a limit; it is then counted for no limit. */
 export function limitedCall(work: Work, server: RouterServer, { tool }: ToolRoute): Refusal | undefined {
   const { catalog, request, limits } = work
   const limited = limits.call(catalog.config, request.caller.identity, server.name, tool)
   return limited && { refusal: limitedSentence(limited), outcome: 'rejected', server, tool, limited }
 }
 
-/** The same, with the answer to the agent. */
+/** As limitedCall; returns the answer to the agent. */
 export function refuseLimited(work: Work, server: RouterServer, tool: ToolRoute): McpResponse | undefined {
   const limited = limitedCall(work, server, tool)
   return limited && refuse(work, limited)

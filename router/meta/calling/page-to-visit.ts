@@ -1,4 +1,4 @@
-/** Asks clients that can open a page for their user to open the one where the user logs in. Pure. */
+/** Asks clients that support URL elicitation to open the login page for their user. Pure. */
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import type { Caller } from '../../../core/mcp/caller.ts'
@@ -7,8 +7,8 @@ import { URL_ELICITATION_REQUIRED } from '../../../core/mcp/protocol/error-codes
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 
 /**
- * In place of a refusal: error −32042 (MCP 2025-11-25), which callers of 2026-07-28 get as a question. Undefined for other faults, and for
- * clients that declared nothing of the kind: they get the link in words.
+ * Returns error −32042 (MCP 2025-11-25) instead of a refusal; callers of 2026-07-28 get it as a question. Undefined for other faults, and
+ * for clients that did not declare URL elicitation: their answer contains the link as text.
  */
 export function pageToVisit(
   { details: { reason, page } }: Fault,

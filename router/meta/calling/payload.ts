@@ -1,4 +1,4 @@
-/** Selects what of a call may be written to the request log. Pure. */
+/** Selects the parts of a call that may be written to the request log. Pure. */
 import type { Payloads } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'

@@ -34,14 +34,14 @@ export function refuseNatively(work: Work, refusal: Refusal): McpResponse {
   }
 }
 
-/** The same for a URI; an unknown one gets the error code for that. */
+/** As refuseNatively, for a URI; an unknown URI gets RESOURCE_NOT_FOUND. */
 export function unknownResource(work: Work, uri: string, refusal: Refusal): McpResponse {
   if (refusal.outcome !== 'rejected') return refuseNatively(work, refusal)
   reportRefusal(work, refusal)
   return { error: { code: RESOURCE_NOT_FOUND, message: refusal.refusal, data: { uri } } }
 }
 
-/** Over HTTP a challenge, from which clients learn what to ask for; within a batch or a stream only this error. */
+/** The error for missing scopes. Over HTTP it becomes a challenge that names the scopes; in a batch or a stream clients get only the error. */
 export function challengeFor({ message, scopes }: ScopesMissing): McpResponse {
   const data = { reason: 'insufficient_scope', scopes: [...scopes] }
   return { error: { code: TRANSPORT_ERROR, message, data }, scopes }

@@ -28,7 +28,7 @@ const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['prompts/list', 'prompts'],
 ])
 
-/** What can be asked of a task whose id was bound to its caller. */
+/** Methods with the id of a task, which is bound to its caller. */
 const TASK_METHODS: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/result',
@@ -105,7 +105,7 @@ function unknownTool(work: Work, server: RouterServer): McpResponse {
   })
 }
 
-/** Refuses what the caller's view does not contain, as what does not exist. A method that we do not know could reach anything. */
+/** Refuses requests for items outside the caller's view as if the items did not exist, and unknown methods, which could access anything. */
 function outsideView(work: Work, server: RouterServer): McpResponse | undefined {
   if (!work.catalog.view) return undefined
   const { method, params } = work.request
@@ -143,7 +143,7 @@ function promptOutside(work: Work, server: RouterServer, name: unknown): McpResp
   return invalid(`There is no prompt ${quote(String(name))}.`)
 }
 
-/** What is passed on to the server: where a view was asked, nothing that it was not asked about. */
+/** The params to pass on to the server: if a view was checked, only the reference that was checked. */
 function ownParams({ catalog, request: { method, params } }: Work): JsonObject {
   const ref = catalog.view && method === 'completion/complete' ? readCompleted(params.ref) : undefined
   return ref ? { ...params, ref } : params

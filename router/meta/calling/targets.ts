@@ -38,7 +38,7 @@ export function findTarget(
   return unknownTool(catalog, name, words)
 }
 
-/** Why a tool is not called although the server has it: it changed since it was approved. By its path, or its listed name. */
+/** Why an existing tool must not be called: it changed since it was approved. `name`: its path or its listed name. */
 export function heldRefusal(catalog: Catalog, name: string): Refusal | undefined {
   const held = catalog.heldByName.get(name)
   if (!held) return undefined

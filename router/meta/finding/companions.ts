@@ -1,4 +1,4 @@
-/** Finds the tools that a tool needs called before it, as its texts say: "uid: as list_datasources gives it". Pure. */
+/** Finds the tools that must be called before a tool, according to its descriptions: "uid: as list_datasources gives it". Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
@@ -7,10 +7,10 @@ const MAX_COMPANIONS = 2
 /** How much of a text is read. */
 const MAX_CHARACTERS = 4_000
 const MAX_PARAMETERS = 100
-/** Only these are taken for names: a tool may also be called `search`. */
+/** Names with a separator or inner capitals. Others are not recognized, since a tool may be named like an everyday word: `search`. */
 const NAME = /[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+/g
 const SENTENCE_END = /[.!?;](?:\s|$)|\n/
-/** What a sentence of a description says if it names a tool that is called before; one that names an alternative says neither. */
+/** Words of sentences that name a tool to call before. Sentences with a word of INSTEAD name an alternative or a next step. */
 const BEFORE =
   /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
 const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i

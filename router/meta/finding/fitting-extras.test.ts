@@ -1,4 +1,4 @@
-/** Which resources and prompts an answer leaves out, because a query says only something of their server. */
+/** Which resources and prompts an answer leaves out, because the query concerns only their server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonValue } from '../../../core/json.ts'
@@ -18,7 +18,7 @@ const { extras } = createFixture({
   },
 }).catalog()
 
-/** The names of those that are left of hits with these relevances. */
+/** The names of the hits that are kept, of hits with these relevances. */
 function left(query: string, relevances: Record<string, number>): JsonValue[] {
   const hits = Object.entries(relevances).map(([name, relevance]) => {
     const item = extras.find(extra => routeOf(extra).definition.name === name) ?? assert.fail()
@@ -27,18 +27,18 @@ function left(query: string, relevances: Record<string, number>): JsonValue[] {
   return fittingExtras(query, hits, hits.length).map(({ item }) => routeOf(item).definition.name ?? null)
 }
 
-test('equally relevant ones of a server that the query says nothing of are left out', () => {
+test('equally relevant ones of a server are left out if the query contains none of their own words', () => {
   assert.deepEqual(left('forge create branch', { notes: 0.6, charter: 0.62, triage: 0.58 }), [])
 })
 
-test('a word of their own keeps them: of a name, a description or an argument, in any form', () => {
+test('those with an own word in the query are kept: of a name, a description or an argument, in any form', () => {
   const equal = { notes: 0.6, charter: 0.6, triage: 0.6 }
   assert.deepEqual(left('forge release note', equal), ['notes'])
   assert.deepEqual(left('what did teams agree', equal), ['charter'])
   assert.deepEqual(left('forge label', equal), ['triage'])
 })
 
-test('one that is ahead of the others of its server was found by its meaning', () => {
+test('one that is more relevant than the others of its server is kept: it was found by its meaning', () => {
   assert.deepEqual(left('rules to work by', { notes: 0.5, charter: 0.8, triage: 0.5 }), ['charter'])
   assert.deepEqual(left('rules to work by', { charter: 0.8 }), ['charter'])
 })

@@ -9,13 +9,13 @@ const TIE = 0.05
 const MAX_CHARACTERS = 2_000
 
 /**
- * The first ones, `most` of them, without those that the query says nothing about: no word of theirs is in it, and another one of their server is as relevant. One that
- * is alone ahead of the others was found by its meaning.
+ * The first `most` hits. A hit is left out if the query contains none of its own words, and another hit of its server is equally relevant.
+ * A hit whose relevance differs from all others of its server was found by its meaning.
  */
 export function fittingExtras(query: string, hits: readonly Found<Extra>[], most: number): Found<Extra>[] {
   const words = wordsOf(query.slice(0, MAX_CHARACTERS)).filter(({ text }) => !isStopword(text))
   const asked = new Set(words.map(({ term }) => term))
-  // One by one, and what is quickly known first: words are read of no more hits than are needed.
+  // Lazy, with the cheaper check first: words are extracted from no more hits than necessary.
   const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, asked))
   return fitting.take(most).toArray()
 }

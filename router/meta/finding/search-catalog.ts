@@ -36,7 +36,7 @@ export type SearchScope = {
 /** The sentence for agents if `fitsNone`. */
 export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
 const MAX_EXTRAS = 3
-/** How many are looked at: whether one stands out from the others of its server. */
+/** How many hits are compared to find whether one stands out from the others of its server. */
 const EXTRAS_COMPARED = 12
 /** Resources and prompts are secondary: only good matches are worth their tokens. */
 const MIN_EXTRA_RELEVANCE = 0.4
@@ -50,7 +50,7 @@ export async function searchCatalog(
   return joinFound(await Promise.all(queries.map(query => findItems(work, query, limit, scope))), limit)
 }
 
-/** Whether nothing was found, or most likely nothing that was meant. */
+/** Whether there are no hits, or only weak ones. */
 export function fitsNone(tools: readonly Found<ToolRoute>[]): boolean {
   return tools.every(({ weak }) => weak)
 }

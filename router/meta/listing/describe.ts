@@ -22,8 +22,8 @@ export function isServed({ config }: Catalog, profile: Profile): boolean {
 }
 
 /**
- * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. Under a view only
- * where callers are distinguished by credentials, since only then the ids of tasks are bound to them.
+ * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. With a view, also
+ * only if callers are distinguished by credentials, since otherwise task ids are not bound to callers.
  */
 export function carriesTasks(
   { name, sessions }: RouterServer,
@@ -90,7 +90,7 @@ function carriedOf(
   }
 }
 
-/** Nobody can tell whose tasks a server would list. */
+/** Without `list` if there is authentication: the server cannot tell whose tasks it would list. */
 function taskCapability(value: JsonValue | undefined, { config }: Catalog): JsonValue | undefined {
   if (!config.access.auth || !isObject(value)) return value
   const { list: _, ...rest } = value

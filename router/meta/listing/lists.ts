@@ -1,4 +1,4 @@
-/** The items of native lists with their JSON text, serialized once for as long as the server's offer stays the same. */
+/** The items of native lists with their JSON text, serialized once for as long as the server's lists stay the same. */
 import type { ServerCatalog } from '../../../core/catalog/server-catalog.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'

@@ -45,7 +45,7 @@ export function listedScript({ config: { code } }: Catalog, script: MetaTool): M
   return code?.tools.readOnly ? readingOnly(script) : code && script
 }
 
-/** Where scripts call only what is known to only read. */
+/** The script meta-tool of a gateway whose scripts may call only read-only tools. */
 function readingOnly(script: MetaTool): MetaTool {
   const definition = { ...script.definition, annotations: { readOnlyHint: true } } as MetaTool['definition']
   return { ...script, definition }
@@ -55,7 +55,7 @@ export function runsScripts({ config }: Catalog): boolean {
   return config.code !== undefined
 }
 
-/** Of all meta-tools that are listed. */
+/** Tokens of the definitions of all listed meta-tools. */
 export function definitionTokens(catalog: Catalog, { prices }: Pick<ProfileTools, 'prices'>): number {
   return prices.tools + (runsScripts(catalog) ? prices.script : 0)
 }

@@ -32,7 +32,7 @@ export function exposedTokens(catalog: Catalog, profile: Profile): number {
   return shown.reduce((sum, tool) => sum + listedTokens(tool), own)
 }
 
-/** The same for every profile that the gateway serves, its default first. */
+/** exposedTokens of every profile that the gateway serves, its default first. */
 export function servedTokens(catalog: Catalog): Partial<Record<Profile, number>> {
   const { profile, allowedProfiles } = catalog.config
   const names = [...new Set([profile, ...allowedProfiles])]

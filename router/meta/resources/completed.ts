@@ -1,11 +1,11 @@
-/** What a completion is asked for: a prompt or a resource, never both, since a server could take the one that nobody checked. Pure. */
+/** Reads the reference of a completion request: a prompt or a resource, never both, since a server could use the unchecked one. Pure. */
 import { isObject, type JsonValue } from '../../../core/json.ts'
 
 export type Completed =
   | { type: 'ref/prompt'; name: string; uri?: undefined }
   | { type: 'ref/resource'; uri: string; name?: undefined }
 
-/** The reference with nothing but what its type speaks of; undefined if it names neither. */
+/** The reference with only the fields of its type; undefined if it names neither. */
 export function readCompleted(ref: JsonValue | undefined): Completed | undefined {
   if (!isObject(ref)) return undefined
   const { type, name, uri } = ref

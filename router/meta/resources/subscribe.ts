@@ -20,9 +20,9 @@ import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
 
 export type SubscribeDependencies = {
-  /** As the caller sees it. */
+  /** As restricted for the caller. */
   catalog: Catalog
-  /** What the caller sees, now and whenever it changes. Absent: it does not change. */
+  /** Yields the caller's restricted catalog, now and whenever it changes. Absent: it does not change. */
   views?: (signal: AbortSignal) => AsyncIterable<Catalog>
   pool: Pool
   observer: RouterObserver
@@ -118,7 +118,7 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   }
 }
 
-/** Subscribes under the server's own URI. An update may name a part of the resource by a URI of its own, if the caller may read that. */
+/** Subscribes with the server's own URI. An update may name a part of the resource by that part's URI, if the caller may read it. */
 function translated(
   route: McpRoute,
   subscription: Subscription,

@@ -11,10 +11,10 @@ import { foldSchema } from './fold.ts'
 
 const count = (value: JsonValue): number => encode(JSON.stringify(value)).length
 
-/** As many words as it takes to be too large. */
+/** A text that is repeated until it is too large. */
 const words = (many: number): string => 'several words that say little '.repeat(many)
 
-test('a schema that fits is the very same object', () => {
+test('a schema that fits is returned as the same object', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } }
   assert.deepEqual(foldSchema(schema, 100, 20), { schema, folded: false, tokens: 20 })
   assert.equal(foldSchema(schema, 100, 20).schema, schema)
@@ -58,7 +58,7 @@ test('a folded object names its properties, required ones first, and a choice it
   assert.match(shown, /"where":\{"\$comment":"folded: \{latitude, longitude, note\} or string"/)
 })
 
-test('what may hold anything is not marked as folded, and neither is an array of plain values', () => {
+test('an object that may contain anything is not marked as folded, and neither is an array of plain values', () => {
   const row = { type: 'object', properties: { id: { enum: words(9).split(' ') }, name: {} } }
   const properties = {
     filter: { type: 'object', additionalProperties: true, description: words(20) },

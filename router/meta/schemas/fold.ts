@@ -73,10 +73,9 @@ const MAX_COMPARED = 1_000
 const MAX_NEAR = 5
 
 /**
- * Returns the same object if it fits; `tokens` are those of its JSON text if known. Values of enums that hold one of the terms in `asked`
- * are shown before others. Never throws, whatever the schema. Takes time in
- * proportion to the budget, not to the schema's depth or to the expansion of its references, which are expanded only as far as they
- * are shown.
+ * Returns the same object if it fits; `tokens` are those of its JSON text if known. Values of enums that contain one of the terms in
+ * `asked` are shown before others. Never throws, whatever the schema. Takes time in proportion to the budget, not to the schema's depth
+ * or to the expansion of its references, which are expanded only as far as they are shown.
  */
 export function foldSchema(
   schema: JsonObject,
@@ -128,7 +127,7 @@ function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): Js
   return drawn
 }
 
-/** Whether folding a schema leaves something out: an object that may hold anything has no parts to ask for. */
+/** Whether folding a schema leaves something out: an object that may contain anything has no parts to request. */
 function hidesSomething(schema: JsonObject): boolean {
   return NESTING.some(key => {
     const value = schema[key]
@@ -216,7 +215,7 @@ function isShortEnum(values: readonly JsonValue[], most: number): boolean {
   )
 }
 
-/** Whether a value of an enum holds a word that was asked for: `mapbox/cycling` for "directions cycling". */
+/** Whether a value of an enum contains a word of the query: `mapbox/cycling` for "directions cycling". */
 function isNear(value: JsonValue, asked: ReadonlySet<string>): boolean {
   if (asked.size === 0 || typeof value !== 'string' || value.length > MAX_SCALAR_CHARACTERS) return false
   return wordsOf(value).some(({ term }) => asked.has(term))

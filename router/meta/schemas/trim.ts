@@ -1,14 +1,14 @@
-/** A schema without what says nothing about arguments: the dialect, and definitions that nothing refers to. Pure. */
+/** Removes what does not describe arguments from a schema: the dialect, and definitions that nothing refers to. Pure. */
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
 import { withDefinitions } from './pointer.ts'
 
 export type TrimmedSchema = { schema: JsonObject; tokens: number }
 
-/** Share of an estimate that is surely saved. */
+/** Share of an estimated saving that is certain. */
 const SURE_SHARE = 0.7
 
-/** A reference by anything but a pointer or the root, so that the definition it means is not known. */
+/** A reference that is neither a JSON pointer nor the root: its definition cannot be determined. */
 const BY_NAME = /"\$(?:ref|dynamicRef)":"(?!#(?:\/|"))/
 
 /** The same object if there is nothing to leave out; `tokens` are those of the whole schema's JSON text. */

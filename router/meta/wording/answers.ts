@@ -20,7 +20,7 @@ export type Refusal = {
   asked?: Asked
   /** The limit that refuses the request. */
   limited?: Limited
-  /** The scopes that the caller's token has to have for it. */
+  /** The scopes that the caller's token needs for the request. */
   scopes?: readonly string[]
   /** What would have been sent to the server. */
   unsent?: JsonObject

@@ -6,7 +6,7 @@ import { estimateTokens } from '../../catalog/estimate.ts'
 /** Lines are estimated, not counted: leaves a margin so that an answer does not exceed its budget. */
 const SAFE_SHARE = 0.85
 
-/** How many budgets an answer may take if that shows a tool asked for by name with its whole schema. */
+/** How many times its budget an answer may use to show a tool that was requested by name with its whole schema. */
 export const WHOLE_BUDGETS = 2.5
 
 /** Estimated tokens available for the lines of one answer. */

@@ -120,7 +120,7 @@ function asleepSentence(fault: Fault, name: string): string {
   return `Server ${name} is asleep, and could not be woken in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`
 }
 
-/** Without a problem nobody may have tried: no operator leads, or it cannot reach the API server. */
+/** Without `problem`, perhaps no operator tried: none is the leader, or it cannot reach the API server. */
 function instanceSentence({ details: { seconds, problem } }: Fault, name: string): string {
   const because = problem === undefined ? ', or nobody can start it now' : `: ${problem}`
   return `Server ${name} has a pod for each user, and that of this user did not start in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`

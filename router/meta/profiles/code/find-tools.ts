@@ -1,4 +1,4 @@
-/** The meta-tool of the profile code that finds tools, and shows them as declarations. */
+/** The meta-tool of the code profile that finds tools and returns them as declarations. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
@@ -38,7 +38,7 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (!code) return refuse(work, { refusal: 'Scripts are not run here.', outcome: 'rejected' })
-  // What is found is called by a script.
+  // A script that calls the found tools is likely to follow.
   work.scripts?.warm()
   const found = await findDeclarations(work, code, queries, limit)
   const text = declarationsText(found, budget.responseTokens)

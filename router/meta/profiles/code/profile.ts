@@ -1,4 +1,4 @@
-/** The profile code: a search that answers declarations, and scripts that call what was found. */
+/** The code profile: a search that returns declarations, and scripts that call the found tools. */
 import { runScriptTool } from '../../../code/run-script-tool.ts'
 import prices from '../definition-tokens.json' with { type: 'json' }
 import { metaToolProfile, type ProfileTools } from '../profile.ts'

@@ -1,4 +1,4 @@
-/** How the shared sentences name the tools of the profile code. */
+/** How the shared sentences name the tools of the code profile. */
 import { shownHandle } from '../../results/handle.ts'
 import type { ProfileWords } from '../../wording/profile-words.ts'
 

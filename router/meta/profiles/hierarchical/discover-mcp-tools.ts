@@ -22,7 +22,7 @@ import { refuse, schemaReply } from '../../wording/answers.ts'
 import { composeDiscovery } from './discovery-answer.ts'
 
 const DEFAULT_LIMIT = 10
-/** Weak hits after this many are shown only if they are asked for, by a limit or a cursor: of two hundred one was meant. */
+/** Further weak hits are shown only on request, by a limit or a cursor: only one in two hundred was the wanted tool. */
 const LAST_WEAK = 5
 
 export const discoverMcpTools: MetaTool = {

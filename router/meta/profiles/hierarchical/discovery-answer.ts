@@ -20,7 +20,7 @@ const MIN_FOLDED_TOKENS = 40
 /** Share of the budget to plan with: estimates may be slightly too low, and `more` needs room. */
 const SAFE_SHARE = 0.94
 const MORE_TOKENS = 60
-/** Share of the budget for the repeated query: as many characters at most, and as many tokens. */
+/** Share of the budget for the repeated query; limits both its tokens and its characters. */
 const ECHOED_SHARE = 0.25
 const MAX_ECHO_CHARACTERS = 500
 /** Characters that quotes and commas of a list cost. */
@@ -49,7 +49,7 @@ export type DiscoveryAnswer = {
   schemaTokens: number
 }
 
-/** Tools asked for by path come whole if some more than the budget is enough for that. */
+/** Tools requested by path are shown with their whole schemas if WHOLE_BUDGETS times the budget is enough. */
 export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
   const { tools, catalog } = discovery
   const usual = catalog.config.budget.responseTokens
@@ -109,7 +109,7 @@ function addSchemas(
   })
   const best = lines[0]?.found.relevance ?? 0
   const shares = schemaShares(hits, room, needs, SCHEMA_KEY_TOKENS)
-  // The best one comes last: it may use what the others, folded in steps, leave of their shares.
+  // The best hit comes last: it may use what the others leave of their shares, since schemas are folded in steps.
   let spare = 0
   for (const [rank, { line, found }] of [...lines.entries()].reverse()) {
     const { schema: whole, tokens: wholeTokens } = trimmed[rank] as TrimmedSchema

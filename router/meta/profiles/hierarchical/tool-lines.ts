@@ -23,13 +23,13 @@ const WHOLE_DESCRIPTION_SHARE = 0.4
 const MAX_META_TOKENS = 30
 /** A cut text may cost slightly more than its share of the whole. */
 const CUT_SHARE = 0.9
-/** Length of a long description that is looked at. */
+/** How much of a long description is read. */
 const MAX_SKIMMED_CHARACTERS = 16_384
 const MIN_DESCRIPTION_CHARACTERS = 40
 
 /**
- * As many as `room` allows, best first, but at least one, which is short if it has to be. Hits after the first ones (of `needs` queries) have short lines: their path
- * names the server too.
+ * As many lines as `room` allows, best first, but at least one, which is shortened if necessary. Hits after the first ones (of `needs`
+ * queries) have short lines: their path names the server too.
  */
 export function toolLines(
   catalog: Catalog,

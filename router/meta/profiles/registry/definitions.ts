@@ -24,8 +24,8 @@ export type ShownDefinitions = {
 }
 
 /**
- * As many definitions as fit beside `frame`, without unused parts of their schemas; the first is folded if it does not fit. A tool that is
- * asked for alone comes whole if some more than the budget is enough for that.
+ * As many definitions as fit beside `frame`, without unused parts of their schemas; the first is folded if it does not fit. The whole
+ * definition of a single requested tool may use WHOLE_BUDGETS times the budget.
  */
 export function composeDefinitions(
   tools: readonly ToolRoute[],

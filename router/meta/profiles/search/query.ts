@@ -33,7 +33,7 @@ export function selectTools(work: Work, name: string, { id, includes }: ServerSc
   return meant.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
 }
 
-/** A filter for visible items of the wanted servers that contain all terms. */
+/** The visible items of the wanted servers that contain all terms. */
 export function itemsHolding(
   catalog: Catalog,
   terms: readonly string[],
