@@ -15,6 +15,7 @@ import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { textAt } from './arguments/given-arguments.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
+import { type CallerCatalogsOptions, createCallerCatalogs, type RestrictCatalog } from './caller-catalogs.ts'
 import { callTool } from './calling/call-tool.ts'
 import { findCalled } from './calling/find-called.ts'
 import { challengeFor, invalid, notFound } from './calling/rpc-errors.ts'
@@ -29,12 +30,11 @@ import { PROFILES, wordsOf } from './profiles/profiles.ts'
 import { createActivatedSets } from './profiles/registry/activated.ts'
 import { subscribe } from './resources/subscribe.ts'
 import type { KeptResults } from './results/kept-results.ts'
-import { createSight, type Seen, type SightOptions } from './sight.ts'
 import { nameMetaTool, traced } from './spans.ts'
 import { refuse } from './wording/answers.ts'
 import { quote } from './wording/sentences.ts'
 
-export type HandlerOptions = SightOptions & {
+export type HandlerOptions = CallerCatalogsOptions & {
   /** Yields the newest catalog whenever it changes, so that clients can be notified of changed lists. Absent: no notifications. */
   watch?: ListChangesOptions['watch']
   /** As in ListChangesOptions. */
@@ -57,19 +57,19 @@ export function createHandler(options: HandlerOptions): McpHandler {
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
   const once = createOnce()
-  const { seenBy, seen, soonSeenBy } = createSight(options)
-  const changes = watch && createListChanges({ watch, seen, once, settled })
+  const { catalogOf, restrict, readyCatalogOf } = createCallerCatalogs(options)
+  const changes = watch && createListChanges({ watch, restrict, once, settled })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
-  const means = { limits, pool, observer, encodeQuery, results, scripts, clients, activated, schemas, once }
+  const shared = { limits, pool, observer, encodeQuery, results, scripts, clients, activated, schemas, once }
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const reply = dispatch(work, changes)
-    return reply instanceof Promise ? reply.catch(challenged) : reply
+    return reply instanceof Promise ? reply.catch(asChallenge) : reply
   }
 
   const serve = (request: McpRequest, catalog: Catalog, arrivedMs: number): Promise<McpResponse> => {
-    const work: Work = { ...means, request, words: wordsOf(request.route), catalog, arrivedMs }
+    const work: Work = { ...shared, request, words: wordsOf(request.route), catalog, arrivedMs }
     return tracer ? traced(tracer, work, answer) : Promise.resolve(answer(work))
   }
 
@@ -77,17 +77,17 @@ export function createHandler(options: HandlerOptions): McpHandler {
     handle(request) {
       const arrivedMs = performance.now()
       const { caller } = request
-      const soon = soonSeenBy(caller, request)
-      return soon
-        ? soon.then(catalog => serve(request, catalog, arrivedMs))
-        : serve(request, seenBy(caller.identity), arrivedMs)
+      const ready = readyCatalogOf(caller, request)
+      return ready
+        ? ready.then(catalog => serve(request, catalog, arrivedMs))
+        : serve(request, catalogOf(caller.identity), arrivedMs)
     },
     tell: pool.tell,
     async subscribe(route, subscription, signal) {
       const { caller, uri } = subscription
-      const looking = { route, method: 'resources/subscribe', params: { uri } }
-      const catalog = (await soonSeenBy(caller, looking)) ?? seenBy(caller.identity)
-      const views = watch && ((signal: AbortSignal) => viewsOf(watch(signal), seen, caller.identity))
+      const reading = { route, method: 'resources/subscribe', params: { uri } }
+      const catalog = (await readyCatalogOf(caller, reading)) ?? catalogOf(caller.identity)
+      const views = watch && ((signal: AbortSignal) => viewsOf(watch(signal), restrict, caller.identity))
       const words = wordsOf(route)
       return subscribe({ catalog, views, pool, observer, words }, route, subscription, signal)
     },
@@ -98,14 +98,14 @@ export function createHandler(options: HandlerOptions): McpHandler {
     },
     listen: changes?.listen,
     describe(route, identity) {
-      const catalog = seenBy(identity)
+      const catalog = catalogOf(identity)
       return once(catalog, `described ${routeName(route)}`, () =>
         describe(catalog, route, changes !== undefined),
       )
     },
     inputSchema(route, tool, identity) {
       const name = route.kind === 'server' ? `${route.server}:${tool}` : isDirect(route) ? tool : undefined
-      return name === undefined ? undefined : seenBy(identity).toolByName.get(name)?.definition.inputSchema
+      return name === undefined ? undefined : catalogOf(identity).toolByName.get(name)?.definition.inputSchema
     },
   }
 }
@@ -118,13 +118,13 @@ function dispatch(work: Work, changes: ListChanges | undefined): McpResponse | P
   return handleGateway(work, route.profile)
 }
 
-function challenged(error: unknown): McpResponse {
+function asChallenge(error: unknown): McpResponse {
   if (error instanceof ScopesMissing) return challengeFor(error)
   throw error
 }
 
-async function* viewsOf(catalogs: AsyncIterable<Catalog>, seen: Seen, identity: Identity) {
-  for await (const catalog of catalogs) yield await seen(catalog, identity)
+async function* viewsOf(catalogs: AsyncIterable<Catalog>, restrict: RestrictCatalog, identity: Identity) {
+  for await (const catalog of catalogs) yield await restrict(catalog, identity)
 }
 
 /**
@@ -132,11 +132,11 @@ async function* viewsOf(catalogs: AsyncIterable<Catalog>, seen: Seen, identity: 
  * catalog, and resource updates, which go to the subscribers.
  */
 function listenerOf(clients: Clients): SessionListener {
-  const isToldElsewhere = (method: string): boolean =>
+  const isHandledElsewhere = (method: string): boolean =>
     changedList(method) !== undefined || method === 'notifications/resources/updated'
   return {
     notified(client, notification) {
-      if (!isToldElsewhere(notification.method)) clients.notify(client, notification)
+      if (!isHandledElsewhere(notification.method)) clients.notify(client, notification)
     },
     asked: (client, request, signal) => clients.asking(client, request.method)?.(request, signal),
   }

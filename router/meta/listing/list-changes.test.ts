@@ -25,7 +25,7 @@ function start(t: TestContext, settled?: ListChangesOptions['settled']) {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const access = createAccess()
-  const changes = createListChanges({ watch: served.watch, seen: access, once: createOnce(), settled })
+  const changes = createListChanges({ watch: served.watch, restrict: access, once: createOnce(), settled })
   const told: string[] = []
   const listen = (route: McpRoute = DIRECT, client?: string, { signal } = stop) =>
     changes.listen({

@@ -5,9 +5,9 @@
 import { BoundedMap } from '../../../core/bounded-map.ts'
 import type { Listening, McpRequest, McpRoute } from '../../../core/mcp/server/handler.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { RestrictCatalog } from '../caller-catalogs.ts'
 import { isDirect, routeName } from '../meta-tool.ts'
 import type { Once } from '../once.ts'
-import type { Seen } from '../sight.ts'
 import { gatewayLists, type Listed, serverList } from './lists.ts'
 
 export const LIST_CHANGED = { method: 'notifications/tools/list_changed' }
@@ -23,8 +23,8 @@ export type ListChanges = {
 export type ListChangesOptions = {
   /** Yields the current catalog at once, then the newest whenever it changes; ends when `signal` aborts. */
   watch: (signal: AbortSignal) => AsyncIterable<Catalog>
-  /** What the listener sees of a catalog. */
-  seen: Seen
+  /** Restricts a catalog for the listener. */
+  restrict: RestrictCatalog
   once: Once
   /**
    * Resolves once the gateway's other routers have a change too, or rejects if `signal` aborts: the list that a client reads next may
@@ -42,7 +42,7 @@ const KINDS: readonly Kind[] = ['tools', 'resources', 'prompts']
 const MAX_CLIENTS = 10_000
 const MAX_LISTENERS = 4_096
 
-export function createListChanges({ watch, seen, once, settled }: ListChangesOptions): ListChanges {
+export function createListChanges({ watch, restrict, once, settled }: ListChangesOptions): ListChanges {
   /** What clients of the direct profile have seen. Not the catalog itself, which would keep its vectors in memory. */
   const known = new BoundedMap<{ servers: Catalog['servers']; tools: Items }>(MAX_CLIENTS)
   /** Open streams of clients of the direct profile, which are notified only there. */
@@ -59,7 +59,7 @@ export function createListChanges({ watch, seen, once, settled }: ListChangesOpt
     const kept = client !== undefined && isDirect(route) ? client : undefined
     let before: State | undefined = kept === undefined ? undefined : { tools: known.get(kept)?.tools }
     for await (const whole of watch(signal)) {
-      const found = seen(whole, identity)
+      const found = restrict(whole, identity)
       const catalog = found instanceof Promise ? await found : found
       const state = stateOf(catalog, route)
       const changed = KINDS.filter(kind => isChanged(before?.[kind], state[kind]))
@@ -102,9 +102,9 @@ export function createListChanges({ watch, seen, once, settled }: ListChangesOpt
 function gatewayState(once: Once, catalog: Catalog, route: McpRoute): State {
   const items = gatewayLists.bind(undefined, once, catalog)
   return {
-    tools: isDirect(route) ? some(items('tools')) : undefined,
-    resources: [...some(items('resources')), ...some(items('resourceTemplates'))],
-    prompts: some(items('prompts')),
+    tools: isDirect(route) ? nonEmpty(items('tools')) : undefined,
+    resources: [...nonEmpty(items('resources')), ...nonEmpty(items('resourceTemplates'))],
+    prompts: nonEmpty(items('prompts')),
   }
 }
 
@@ -124,8 +124,8 @@ function isChanged(before: Items | undefined, now: Items | undefined): boolean {
   )
 }
 
-/** Without servers that offer nothing. */
-function some(items: Items): Items {
+/** Without servers whose list is empty. */
+function nonEmpty(items: Items): Items {
   return items.filter(({ length }) => length > 0)
 }
 

@@ -1,4 +1,4 @@
-/** Whose lists a request looks at, so that those alone are read for its caller before it is answered. Pure. */
+/** Determines the servers whose lists have to be read for a caller before its request is answered. Pure. */
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { McpRequest } from '../../core/mcp/server/handler.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -8,12 +8,12 @@ import { isDirect } from './meta-tool.ts'
 import { metaToolNamed } from './profiles/profile.ts'
 import { PROFILES } from './profiles/profiles.ts'
 
-export type Looking = Pick<McpRequest, 'route' | 'method' | 'params'>
+export type ReadingRequest = Pick<McpRequest, 'route' | 'method' | 'params'>
 
-const NAMING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
-/** All others are refused or passed on, whatever is in the lists. */
-const LOOKING: ReadonlySet<string> = new Set([
-  ...NAMING,
+const METHODS_WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
+/** All other methods are refused or passed on, whatever is in the lists. */
+const METHODS_WITH_LISTS: ReadonlySet<string> = new Set([
+  ...METHODS_WITH_NAME,
   'tools/list',
   'resources/list',
   'resources/templates/list',
@@ -22,34 +22,34 @@ const LOOKING: ReadonlySet<string> = new Set([
   'prompts/list',
   'completion/complete',
 ])
-const KNOWN_ONES: readonly string[] = []
+const NONE_TO_READ: readonly string[] = []
 
 /**
- * The servers whose lists are to be read, of those that have some for each user. Empty: what is known of them is enough. Undefined: the
- * request looks at no list of theirs.
+ * The servers whose lists are to be read, of those with own lists for each user. Empty: the known lists are enough. Undefined: the
+ * request uses no list of these servers.
  */
-export function listsLookedAt(catalog: Catalog, looking: Looking): readonly string[] | undefined {
-  // At each request on this route, what the client has listed is compared with what it sees now.
-  return toBeRead(catalog, looking) ?? (isDirect(looking.route) ? KNOWN_ONES : undefined)
+export function listsToRead(catalog: Catalog, request: ReadingRequest): readonly string[] | undefined {
+  // Each request on this route compares the list that the client has read with the current one.
+  return serversToRead(catalog, request) ?? (isDirect(request.route) ? NONE_TO_READ : undefined)
 }
 
-function toBeRead(catalog: Catalog, looking: Looking): readonly string[] | undefined {
-  const { route, method, params } = looking
+function serversToRead(catalog: Catalog, request: ReadingRequest): readonly string[] | undefined {
+  const { route, method, params } = request
   const { listedPerUser, config } = catalog
-  if (!LOOKING.has(method)) return undefined
+  if (!METHODS_WITH_LISTS.has(method)) return undefined
   const only = (server: string) => (listedPerUser.includes(server) ? [server] : undefined)
   if (route.kind === 'server') return config.exposeServers ? only(route.server) : undefined
   if (!isServed(catalog, route.profile)) return undefined
   if (method === 'tools/list' && route.profile !== 'direct')
-    return route.profile === 'registry' ? KNOWN_ONES : undefined
-  if (!NAMING.has(method)) return listedPerUser
+    return route.profile === 'registry' ? NONE_TO_READ : undefined
+  if (!METHODS_WITH_NAME.has(method)) return listedPerUser
   if (typeof params.name !== 'string') return undefined
-  const server = serverNamed(catalog, nameUsed(catalog, looking, params.name))
+  const server = serverNamed(catalog, nameUsed(catalog, request, params.name))
   return server === undefined ? listedPerUser : only(server)
 }
 
-/** What is called by its name, also by a meta-tool. */
-function nameUsed(catalog: Catalog, { route, method, params }: Looking, name: string): unknown {
+/** The name of the tool or prompt that is called, directly or by a meta-tool. */
+function nameUsed(catalog: Catalog, { route, method, params }: ReadingRequest, name: string): unknown {
   if (route.kind === 'server' || method !== 'tools/call') return name
   const metaTool = metaToolNamed(catalog, PROFILES[route.profile], name)
   if (!metaTool) return name
@@ -57,7 +57,7 @@ function nameUsed(catalog: Catalog, { route, method, params }: Looking, name: st
   return metaTool.nameUsed?.(args)
 }
 
-/** Undefined: any server may have what has this name. */
+/** Undefined: any server may have a tool or prompt with this name. */
 function serverNamed(catalog: Catalog, name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
   const found = catalog.toolByName.get(name) ?? catalog.promptByName.get(name)

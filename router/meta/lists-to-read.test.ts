@@ -1,10 +1,10 @@
-/** Whose lists a request looks at: those alone are read for its caller before it is answered. */
+/** The servers whose lists are read for a caller before its request is answered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { drive, snapshotOf } from '../../test/meta/fixture.ts'
 import { buildCatalog } from '../catalog/catalog.ts'
-import { listsLookedAt } from './looked-at.ts'
+import { listsToRead } from './lists-to-read.ts'
 
 const users = { max: 9, idleAfterMs: 1, ownLists: true } as const
 const server = { sessions: 'perUser', users } as const
@@ -21,10 +21,10 @@ const [HIERARCHICAL, SEARCH, REGISTRY, DIRECT] = (
   ['hierarchical', 'search', 'registry', 'direct'] as const
 ).map(gateway) as [McpRoute, McpRoute, McpRoute, McpRoute]
 
-function lookedAt(route: McpRoute, method: string, params = {}, config = {}) {
+function toRead(route: McpRoute, method: string, params = {}, config = {}) {
   const allowedProfiles = ['search', 'registry', 'direct'] as const
   const snapshot = snapshotOf(SERVERS, { allowedProfiles: [...allowedProfiles], ...config }, 1)
-  return listsLookedAt(drive(buildCatalog(snapshot)), { route, method, params })?.toSorted()
+  return listsToRead(drive(buildCatalog(snapshot)), { route, method, params })?.toSorted()
 }
 
 for (const [what, route, method, params, expected] of [
@@ -42,14 +42,14 @@ for (const [what, route, method, params, expected] of [
   ['a tool', DIRECT, 'tools/call', { name: 'own__get' }, ['own']],
   ['a tool that only a user may have', DIRECT, 'tools/call', { name: 'own:payroll' }, ['own']],
   ['a tool of another server', HIERARCHICAL, 'tools/call', { name: 'rest__get' }, undefined],
-  ['the same where changes of lists are told', DIRECT, 'tools/call', { name: 'rest__get' }, []],
+  ['the same on a route that notifies of list changes', DIRECT, 'tools/call', { name: 'rest__get' }, []],
   ['a tool by its own name', DIRECT, 'tools/call', { name: 'payroll' }, ALL],
   ['a prompt', SEARCH, 'prompts/get', { name: 'rest:guide' }, undefined],
   ['a resource', DIRECT, 'resources/read', { uri: 'book://one' }, ALL],
   ['a subscription', at('mine'), 'resources/subscribe', {}, ['mine']],
 ] as const)
-  test(`${what} looks at ${expected?.join(' and ') || (expected ? 'what is known' : 'none')}`, () => {
-    assert.deepEqual(lookedAt(route, method, params), expected)
+  test(`${what} needs ${expected?.join(' and ') || (expected ? 'the known lists' : 'no lists')}`, () => {
+    assert.deepEqual(toRead(route, method, params), expected)
   })
 
 for (const [route, name, args] of [
@@ -59,12 +59,12 @@ for (const [route, name, args] of [
   [SEARCH, 'mcp_execute_tool', { toolName: 'get', serverId: 'rest' }],
   [REGISTRY, 'execute', { tool: 'rest:get' }],
 ] as const)
-  test(`a call with ${name} of ${JSON.stringify(args)} looks at no other server`, () => {
-    assert.equal(lookedAt(route, 'tools/call', { name, arguments: args }), undefined)
+  test(`a call with ${name} of ${JSON.stringify(args)} reads no lists of another server`, () => {
+    assert.equal(toRead(route, 'tools/call', { name, arguments: args }), undefined)
     const other = JSON.parse(JSON.stringify(args).replaceAll('rest', 'own'))
-    assert.deepEqual(lookedAt(route, 'tools/call', { name, arguments: other }), ['own'])
+    assert.deepEqual(toRead(route, 'tools/call', { name, arguments: other }), ['own'])
   })
 
-test('where servers are not exposed one by one, nothing is looked at for them', () => {
-  assert.equal(lookedAt(at('own'), 'tools/list', {}, { exposeServers: false }), undefined)
+test('if servers are not exposed one by one, no lists are read for their routes', () => {
+  assert.equal(toRead(at('own'), 'tools/list', {}, { exposeServers: false }), undefined)
 })
