@@ -21,7 +21,7 @@ export type DiscoverOptions = {
   previous?: Previous
 }
 
-type Unsealed = Omit<ServerCatalog, 'digest'>
+type WithoutDigest = Omit<ServerCatalog, 'digest'>
 type OtherList = 'resources' | 'resourceTemplates' | 'prompts'
 type Others = Pick<ServerCatalog, OtherList | 'incomplete'>
 type Previous = Others & Pick<ServerCatalog, 'tools'>
@@ -43,10 +43,13 @@ export async function* discover(
   }
   const found = { ...describe(options.server, info), ...(await readTools(reader, info, options, signal)) }
   const lists = declaredLists(info.capabilities)
-  const first = await seal({ ...found, ...standIn(lists, options.previous) })
+  const first = await withDigest({ ...found, ...previousLists(lists, options.previous) })
   yield first
   if (lists.length === 0) return
-  const complete = await seal({ ...found, ...(await readOthers(reader, lists, options.previous, signal)) })
+  const complete = await withDigest({
+    ...found,
+    ...(await readOthers(reader, lists, options.previous, signal)),
+  })
   if (complete.digest !== first.digest) yield complete
 }
 
@@ -101,7 +104,7 @@ function declaredLists(capabilities: JsonObject): OtherList[] {
   ]
 }
 
-function standIn(lists: OtherList[], previous: Previous | undefined): Others {
+function previousLists(lists: OtherList[], previous: Previous | undefined): Others {
   const of = <List extends OtherList>(list: List) => (lists.includes(list) ? (previous?.[list] ?? []) : [])
   return {
     resources: of('resources'),
@@ -144,7 +147,7 @@ async function readOther<Key extends ItemKey>(
 ): Promise<OtherRead<Key>> {
   try {
     const listed = await readList(reader, list, signal)
-    if (listed.items) return { list, ...keepGood(listed.items, key, listed.cut) }
+    if (listed.items) return { list, ...validItems(listed.items, key, listed.cut) }
     const unknown = list === 'resourceTemplates' && listed.error.code === METHOD_NOT_FOUND
     return unknown ? { list, items: [] } : { list, message: rejection(list, listed.error).message }
   } catch (error) {
@@ -153,14 +156,14 @@ async function readOther<Key extends ItemKey>(
   }
 }
 
-function keepGood<Key extends ItemKey>(found: JsonValue[], key: Key, cut: string | undefined) {
+function validItems<Key extends ItemKey>(found: JsonValue[], key: Key, cut: string | undefined) {
   const { items, left, reason } = checkItems(found, key)
   const wrong = left > 0 ? `${left} of ${found.length} left out: ${reason}` : undefined
   return { items, message: [cut, wrong].filter(text => text !== undefined).join('; ') || undefined }
 }
 
 /** Yields to the event loop first: hashing takes a while, and many servers may be discovered at once. */
-async function seal(catalog: Unsealed): Promise<ServerCatalog> {
+async function withDigest(catalog: WithoutDigest): Promise<ServerCatalog> {
   await nextTurn()
   return { ...catalog, digest: hash('sha256', canonicalJson(catalog), 'hex') }
 }

@@ -48,18 +48,18 @@ export function discoveryIntervalMs({ spec }: McpServer): number {
 /** `random` returns 0 to 1. */
 export function createSchedule(random: () => number): Schedule {
   let endedAt = Number.NEGATIVE_INFINITY
-  let spread = 1
+  let jitter = 1
   let againMs: number | undefined
   let failures = 0
-  let saidAt: number | undefined
+  let changedAt: number | undefined
   /** When the change that the current reading follows was reported. */
-  let followed: number | undefined
+  let followedChangeAt: number | undefined
   let gapMs = FIRST_CHANGED_GAP_MS
 
   function ended(now: number, nextMs: number | undefined): void {
     endedAt = now
     againMs = nextMs
-    spread = 1 + INTERVAL_JITTER * (2 * random() - 1)
+    jitter = 1 + INTERVAL_JITTER * (2 * random() - 1)
   }
 
   return {
@@ -67,20 +67,22 @@ export function createSchedule(random: () => number): Schedule {
       return failures
     },
     changed(now) {
-      saidAt ??= now
+      changedAt ??= now
     },
     began() {
-      followed = saidAt
-      saidAt = undefined
+      followedChangeAt = changedAt
+      changedAt = undefined
     },
     succeeded(now, isNew, nextMs) {
       ended(now, nextMs)
       failures = 0
       gapMs =
-        followed !== undefined && !isNew ? Math.min(2 * gapMs, MAX_CHANGED_GAP_MS) : FIRST_CHANGED_GAP_MS
+        followedChangeAt !== undefined && !isNew
+          ? Math.min(2 * gapMs, MAX_CHANGED_GAP_MS)
+          : FIRST_CHANGED_GAP_MS
     },
     interrupted() {
-      saidAt = followed ?? saidAt
+      changedAt = followedChangeAt ?? changedAt
     },
     failed(now, what) {
       ended(now, backoffMs(RETRIES[what], failures++, random))
@@ -89,9 +91,9 @@ export function createSchedule(random: () => number): Schedule {
       failures = 0
     },
     dueAt(intervalMs) {
-      const dueAt = endedAt + (againMs ?? intervalMs * spread)
-      if (saidAt === undefined) return dueAt
-      return Math.min(dueAt, Math.max(saidAt + CHANGED_DEBOUNCE_MS, endedAt + gapMs))
+      const dueAt = endedAt + (againMs ?? intervalMs * jitter)
+      if (changedAt === undefined) return dueAt
+      return Math.min(dueAt, Math.max(changedAt + CHANGED_DEBOUNCE_MS, endedAt + gapMs))
     },
   }
 }

@@ -55,7 +55,7 @@ function legacyAnswer(request: McpRequest, reply: McpResponse): Answer {
 function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpResponse): Answer {
   if (reply.error) return { ...errorAnswer(request, reply.error), scopes: reply.scopes }
   const { id, method, route, caller } = request
-  const own = caller.identity.id === '' ? reply : kept(reply)
+  const own = caller.identity.id === '' ? reply : withPrivateCache(reply)
   const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined
   if (refused) return errorAnswer(request, refused)
   const serverInfo = handler.describe(route, caller.identity)?.serverInfo
@@ -63,7 +63,7 @@ function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpRespon
 }
 
 /** An answer to an authenticated caller must not be cached for others, even if the upstream declares it public. */
-function kept(reply: Result): Result {
+function withPrivateCache(reply: Result): Result {
   const { result } = reply
   return result.cacheScope === 'public' ? { result: { ...result, cacheScope: 'private' } } : reply
 }

@@ -8,7 +8,7 @@ import { type Answer, answer } from './answer.ts'
 import { callerOf } from './callers.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
 import { createClients, type FrontClients } from './clients.ts'
-import { type ForwardedHeaders, forwardedHeaders, isRejected } from './handed-headers.ts'
+import { type ForwardedHeaders, forwardedHeaders, isRejected } from './forwarded-headers.ts'
 import type { McpHandler, McpRequest, McpRoute } from './handler.ts'
 import { checkMediaTypes, headerOf, type RequestHeaders } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
@@ -71,7 +71,7 @@ type Post = {
   identity: Identity
   raw: ServerResponse
   session?: ClientSession
-  handed?: ForwardedHeaders
+  forwarded?: ForwardedHeaders
 }
 
 export function createEndpoint(given: EndpointOptions): Endpoint {
@@ -160,10 +160,10 @@ function isSessionless(message: { kind: string; era?: string; method?: string })
 }
 
 function receiveRequest(options: Options, post: Post, message: InboundRequest): Rejected | undefined {
-  const handed = forwardedHeaders(post.headers)
-  if (handed) {
-    if (isRejected(handed)) return { ...handed, id: message.id }
-    post.handed = handed
+  const forwarded = forwardedHeaders(post.headers)
+  if (forwarded) {
+    if (isRejected(forwarded)) return { ...forwarded, id: message.id }
+    post.forwarded = forwarded
   }
   const refused = message.era === 'modern' ? checkParams(options.handler, post, message) : undefined
   if (!refused) void answerRequest(options, post, message)
@@ -230,14 +230,14 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
 /** `text`: the body, if it holds only this message. */
 function requestOf(
   { clients }: Options,
-  { route, session, handed, identity, headers }: Post,
+  { route, session, forwarded, identity, headers }: Post,
   message: InboundRequest,
   response: PostResponse,
   text: string | undefined,
 ): McpRequest {
   const { id, method, params } = message
   const authorization = headerOf(headers, 'authorization')
-  const caller = callerOf(clients, message, session, handed, identity, authorization, response)
+  const caller = callerOf(clients, message, session, forwarded, identity, authorization, response)
   return { id, method, params, route, caller, text }
 }
 

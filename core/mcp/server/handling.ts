@@ -66,9 +66,9 @@ function handleModern(
 ): Promise<McpResponse> | McpResponse {
   if (!canBeAsked(request.method)) return handler.handle(request)
   if (request.params.requestState === undefined) return begin(request)
-  const anew = afterPages(request.params, signer)
-  if (anew && 'error' in anew) return anew
-  if (anew) return begin({ ...request, params: anew.params })
+  const repeated = afterPages(request.params, signer)
+  if (repeated && 'error' in repeated) return repeated
+  if (repeated) return begin({ ...request, params: repeated.params })
   return held.resume(request, response) ?? begin(request)
 
   function begin(fresh: McpRequest): Promise<McpResponse> {

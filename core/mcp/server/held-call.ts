@@ -92,7 +92,7 @@ export class HeldCall {
       const given = isObject(inputResponses) ? inputResponses[key] : undefined
       if (isResponse(given)) question.settle({ result: given })
     }
-    if (this.#questions.size > 0) this.#put()
+    if (this.#questions.size > 0) this.#sendQuestions()
     else this.#answer()
     return answered
   }
@@ -127,7 +127,7 @@ export class HeldCall {
   #settle(outcome: Promise<McpResponse>): void {
     this.#outcome = outcome
     if (!this.#post) outcome.catch(() => {})
-    for (const { settle } of [...this.#questions.values()]) settle(isOver())
+    for (const { settle } of [...this.#questions.values()]) settle(callOver())
     this.#answer()
   }
 
@@ -154,7 +154,7 @@ export class HeldCall {
       return { error: unaskable(request) }
     const { signal: own } = this.#request.caller
     const gone = () => faultOf(own.aborted ? own : signal)
-    if (this.#outcome) throw isOver()
+    if (this.#outcome) throw callOver()
     if (own.aborted || signal.aborted) throw gone()
     if (this.#questions.size >= MAX_QUESTIONS)
       return {
@@ -171,11 +171,11 @@ export class HeldCall {
       const onAbort = () => settle(gone())
       for (const one of [own, signal]) one.addEventListener('abort', onAbort)
       this.#questions.set(key, { request, settle })
-      this.#gathering ??= this.#clock.after(GATHER_MS, () => this.#put())
+      this.#gathering ??= this.#clock.after(GATHER_MS, () => this.#sendQuestions())
     })
   }
 
-  #put(): void {
+  #sendQuestions(): void {
     this.#gathering?.cancel()
     this.#gathering = undefined
     const post = this.#post
@@ -200,7 +200,7 @@ export class HeldCall {
   }
 }
 
-function isOver(): Fault {
+function callOver(): Fault {
   return new Fault('cancelled', 'The call is over.')
 }
 

@@ -37,7 +37,7 @@ export async function listen(
   const { id: callerId } = caller.identity
   const refusal = streams.refusal(callerId)
   if (refusal !== undefined) return { error: noStream(refusal) }
-  const leave = streams.take(callerId)
+  const leave = streams.reserve(callerId)
   const stopBeating = heartbeats.add(() => response.beat())
   const over = new AbortController()
   const cancelExpiry = atExpiry(clock, caller.identity, () => over.abort())

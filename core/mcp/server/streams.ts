@@ -40,9 +40,9 @@ export class Streams {
   readonly #all = new Set<Stream>()
   /** Oldest first. */
   readonly #ofClient = new Map<string, Stream[]>()
-  /** How many each caller has, with those reserved by `take`. */
+  /** How many each caller has, with those reserved by `reserve`. */
   readonly #ofCaller = new Map<string, number>()
-  /** Reserved by `take`. */
+  /** Number of streams that are reserved by `reserve`. */
   #reserved = 0
 
   constructor(
@@ -70,7 +70,7 @@ export class Streams {
   }
 
   /** Counts a `subscriptions/listen` stream until the returned function is called. */
-  take(caller: string): () => void {
+  reserve(caller: string): () => void {
     this.#reserved++
     this.#count(caller, 1)
     return () => {

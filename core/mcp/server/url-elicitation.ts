@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../json.ts'
 import { missingCapabilities, missingCapability } from '../protocol/capabilities.ts'
 import { INVALID_PARAMS, URL_ELICITATION_REQUIRED } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse } from '../protocol/json-rpc.ts'
-import { ANSWER_WITHIN_MS } from './asks.ts'
+import { ANSWER_WITHIN_MS } from './client-requests.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_PAGES = 32

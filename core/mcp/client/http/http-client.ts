@@ -45,7 +45,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
     const connections = request.stays ? streams : calls
-    const send = () => sendTaken(connections, sent, signal)
+    const send = () => sendAccepted(connections, sent, signal)
     const reply = await send().catch(error => {
       if (signal.aborted || !isNotConnected(error)) throw error
       return send()
@@ -90,7 +90,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
 }
 
 /** As sendHttpRequest; also throws a Fault if the upstream is shutting down and rejected the request. */
-async function sendTaken(
+async function sendAccepted(
   connections: Parameters<typeof sendHttpRequest>[0],
   request: HttpRequest,
   signal: AbortSignal,
@@ -145,13 +145,13 @@ function trusting(authority: () => string, options: buildConnector.BuildOptions)
       callback(error instanceof Error ? error : new Error(String(error)), null)
       return
     }
-    if (made?.ca !== ca) made = { ca, connect: buildConnector({ ...options, ...exactly(ca) }) }
+    if (made?.ca !== ca) made = { ca, connect: buildConnector({ ...options, ...trustOptions(ca) }) }
     made.connect(target, callback)
   }
 }
 
 /** Accepts chains that end at any of these certificates. Without the option, only one of several self-signed ones with the same subject is found. */
-function exactly(ca: string) {
+function trustOptions(ca: string) {
   return { ca, allowPartialTrustChain: true }
 }
 

@@ -179,7 +179,7 @@ export async function refreshLogin(
 /** Requires TLS, or an address on this machine or in this cluster, because codes and tokens of users are sent there. */
 function requirePrivate(address: string): void {
   const url = URL.parse(address)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && (isLoopback(url) || isOfCluster(url))))
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && (isLoopback(url) || isInCluster(url))))
     return
   throw new Fault(
     'upstream_protocol',
@@ -188,7 +188,7 @@ function requirePrivate(address: string): void {
 }
 
 /** Whether the host is the name of a Service; `auth.jwt[].issuer` may contain one too. */
-function isOfCluster({ hostname }: URL): boolean {
+function isInCluster({ hostname }: URL): boolean {
   return /\.svc(?:\.|$)/.test(hostname)
 }
 

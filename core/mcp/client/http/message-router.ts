@@ -4,7 +4,7 @@ import type { Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, isChange, notifyCaller } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { Questions } from '../questions.ts'
-import { Users } from '../users.ts'
+import { SessionCallers } from '../session-callers.ts'
 import type { Calls } from './calls-in-flight.ts'
 import type { SessionHooks } from './session.ts'
 
@@ -12,7 +12,7 @@ export class MessageRouter {
   readonly #hooks: SessionHooks
   readonly #calls: Calls
   readonly #questions: Questions
-  readonly #users = new Users()
+  readonly #callers = new SessionCallers()
 
   /** `calls` are those in flight; `send` sends a reply. */
   constructor(hooks: SessionHooks, calls: Calls, send: (reply: JsonObject) => Promise<unknown>) {
@@ -23,7 +23,7 @@ export class MessageRouter {
 
   /** A call begins. */
   began(call: UpstreamCall): void {
-    this.#users.add(call)
+    this.#callers.add(call)
   }
 
   /** `call`: the one on whose own stream it arrived; `characters`: length of the text that contained it. */
@@ -69,7 +69,7 @@ export class MessageRouter {
 
   /** Whether a message on a shared session can only belong to the one call in flight. */
   #canGuess(): boolean {
-    return this.#calls.size === 1 && !this.#users.several
+    return this.#calls.size === 1 && !this.#callers.several
   }
 
   #latest(fits: (call: UpstreamCall) => boolean): UpstreamCall | undefined {

@@ -37,7 +37,7 @@ const settled = () => new Promise(resolve => setImmediate(resolve))
 
 test('all callers share one session, which is never closed for idleness', async () => {
   const { book, clock, closed, opened } = setUp()
-  for (let calls = 0; calls < 3; calls++) book.giveBack(book.acquire(shared))
+  for (let calls = 0; calls < 3; calls++) book.release(book.acquire(shared))
   clock.advance(60 * MINUTE_MS)
   await settled()
   assert.equal(opened(), 1)
@@ -46,8 +46,8 @@ test('all callers share one session, which is never closed for idleness', async 
 
 test("a client's session ends when the client goes, a shared one does not", async () => {
   const { book, closed } = setUp()
-  for (const client of ['ann', 'bob']) book.giveBack(book.acquire(of(client)))
-  book.giveBack(book.acquire(shared))
+  for (const client of ['ann', 'bob']) book.release(book.acquire(of(client)))
+  book.release(book.acquire(shared))
   for (const client of ['ann', 'eve', '']) book.forget(client)
   await settled()
   assert.deepEqual(closed, ['ann'])
@@ -55,11 +55,11 @@ test("a client's session ends when the client goes, a shared one does not", asyn
 
 test("a client's session ends five minutes after its last use", async () => {
   const { book, clock, closed } = setUp()
-  book.giveBack(book.acquire(of('ann')))
+  book.release(book.acquire(of('ann')))
   clock.advance(4 * MINUTE_MS)
   const again = book.acquire(of('ann'))
   clock.advance(60 * MINUTE_MS)
-  book.giveBack(again)
+  book.release(again)
   clock.advance(5 * MINUTE_MS - 1)
   await settled()
   assert.deepEqual(closed, [])
@@ -72,8 +72,8 @@ test('the 257th client replaces the one that has been idle longest, unless all a
   const { book, closed } = setUp()
   const entries = Array.from({ length: 256 }, (_, at) => book.acquire(of(`client ${at}`)))
   assert.throws(() => book.acquire(of('late')), { code: 'upstream_busy' })
-  for (const entry of entries) book.giveBack(entry)
-  book.giveBack(book.acquire(of('client 0')))
+  for (const entry of entries) book.release(entry)
+  book.release(book.acquire(of('client 0')))
   book.acquire(of('late'))
   await settled()
   assert.deepEqual(closed, ['client 1'])
@@ -100,7 +100,7 @@ test('a client with other capabilities gets another session, and calls in flight
   assert.notEqual(second, first)
   await settled()
   assert.deepEqual([opened(), closed], [2, []])
-  book.giveBack(first)
+  book.release(first)
   await settled()
   assert.deepEqual(closed, ['ann'])
   assert.equal(book.acquire(of('ann', 'elicitation')), second)

@@ -52,7 +52,7 @@ export class SessionBook {
     this.#options = options
   }
 
-  /** The session of a key, opened if there is none with these capabilities; `giveBack` must follow. Throws Fault upstream_busy. */
+  /** The session of a key, opened if there is none with these capabilities; `release` must follow. Throws Fault upstream_busy. */
   acquire(wanted: Wanted): Entry {
     const { key } = wanted
     let entry = this.#entries.get(key)
@@ -69,7 +69,7 @@ export class SessionBook {
     return entry
   }
 
-  giveBack(entry: Entry): void {
+  release(entry: Entry): void {
     entry.busy--
     if (entry.busy > 0) return
     if (entry.gone) close(entry)

@@ -43,7 +43,7 @@ export class SessionSubscriptions {
     const release = (): void => {
       const entry = held
       held = undefined
-      if (entry) book.giveBack(entry)
+      if (entry) book.release(entry)
       if (subscriptions.size === 0 && this.#byKey.get(key) === subscriptions) this.#byKey.delete(key)
     }
     const session: SubscribableSession = {

@@ -82,7 +82,7 @@ export class SessionUpstream implements Upstream {
       const { info } = entry.session ?? (await waitFor(entry.opening, signal))
       return info
     } finally {
-      this.#book.giveBack(entry)
+      this.#book.release(entry)
     }
   }
 
@@ -153,7 +153,7 @@ export class SessionUpstream implements Upstream {
       }
       throw error
     } finally {
-      this.#book.giveBack(entry)
+      this.#book.release(entry)
     }
     if (tries > 1) return this.#ask(call, signal, tries - 1)
     throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
@@ -192,7 +192,7 @@ export class SessionUpstream implements Upstream {
     )
     try {
       const session = await this.#opening.open(this.#hooksOf(entry), limit.signal)
-      if (this.#belongsToSome(entry, session)) throw await refuseToShare(session)
+      if (this.#mustNotBeShared(entry, session)) throw await refuseToShare(session)
       entry.session = session
       if (!entry.own && session.info.era === 'modern') this.#book.moveTo(entry, FOR_ALL)
       this.#tell({ kind: 'state', state: 'ready' })
@@ -206,7 +206,7 @@ export class SessionUpstream implements Upstream {
   }
 
   /** Whether a session opened for sharing turned out to be a 2025 session of a `perClient` upstream, which must not be shared. */
-  #belongsToSome({ own }: Entry, { info }: Session): boolean {
+  #mustNotBeShared({ own }: Entry, { info }: Session): boolean {
     return this.#spec.sessions === 'perClient' && !own && info.era !== 'modern'
   }
 
@@ -257,9 +257,9 @@ export class SessionUpstream implements Upstream {
     if (event.kind === 'state') {
       if (event.state === 'ready') this.#life?.up()
       else if (event.state === 'failed') this.#life?.down()
-      const telling = JSON.stringify(event)
-      if (telling === this.#lastState) return
-      this.#lastState = telling
+      const reported = JSON.stringify(event)
+      if (reported === this.#lastState) return
+      this.#lastState = reported
     }
     for (const listener of this.#listeners) listener(event)
   }

@@ -58,16 +58,16 @@ export class SignOfLife {
 
   #wait(everyMs: number): void {
     const { clock } = this.#options
-    const timer = clock.after(this.#heardAt + everyMs - clock.now(), () => void this.#look(timer, everyMs))
+    const timer = clock.after(this.#heardAt + everyMs - clock.now(), () => void this.#check(timer, everyMs))
     this.#timer = timer
   }
 
-  async #look(timer: Timer, everyMs: number): Promise<void> {
+  async #check(timer: Timer, everyMs: number): Promise<void> {
     const { clock, isBusy, onDown } = this.#options
     if (clock.now() < this.#heardAt + everyMs) return this.#wait(everyMs)
-    let fault = await this.#silence(!this.#ignoresPing)
+    let fault = await this.#probe(!this.#ignoresPing)
     if (fault?.code === 'upstream_timeout' && !this.#ignoresPing) {
-      fault = await this.#silence(false)
+      fault = await this.#probe(false)
       this.#ignoresPing = fault === undefined
     }
     // `down`, `up` or `close` was called meanwhile.
@@ -82,7 +82,7 @@ export class SignOfLife {
   }
 
   /** Undefined if it answered, even with an error. */
-  async #silence(lightest: boolean): Promise<Fault | undefined> {
+  async #probe(lightest: boolean): Promise<Fault | undefined> {
     const { clock, ask } = this.#options
     const message = `The upstream gave no sign of life within ${ANSWER_WITHIN_MS / 1_000} s`
     const limit = upstreamDeadline(clock, ANSWER_WITHIN_MS, message, this.#life.signal)
@@ -90,7 +90,7 @@ export class SignOfLife {
       await ask(lightest, limit.signal)
       return undefined
     } catch (error) {
-      return error instanceof Fault && isSilence(error) ? error : undefined
+      return error instanceof Fault && meansDown(error) ? error : undefined
     } finally {
       limit.clear()
     }
@@ -98,7 +98,7 @@ export class SignOfLife {
 }
 
 /** A server that answers with status 500 is up. */
-function isSilence({ code, details: { status } }: Fault): boolean {
+function meansDown({ code, details: { status } }: Fault): boolean {
   if (code === 'upstream_unreachable') return status !== 500
   return code === 'upstream_died' || code === 'upstream_timeout'
 }

@@ -13,12 +13,12 @@ import type { UpstreamCall, UpstreamInfo } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { type Question, Questions } from '../questions.ts'
 import { refusedAnswers } from '../refused-answers.ts'
+import { SessionCallers } from '../session-callers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
-import { Users } from '../users.ts'
 import type { ChildExit } from './child.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
-import { Settling } from './settling.ts'
+import { StartupQuestions } from './startup-questions.ts'
 import { type CommandSpec, StdioRpc, type StdioRpcDeps } from './stdio-rpc.ts'
 
 export type SessionSpec = CommandSpec & {
@@ -60,14 +60,14 @@ export class ChildSession {
   readonly #rpc: StdioRpc
   readonly #questions: Questions
   readonly #over = new AbortController()
-  readonly #users = new Users()
+  readonly #callers = new SessionCallers()
   /** Set after the handshake. */
   #info: UpstreamInfo | undefined
   /** The child exited before its first answer, perhaps because it cannot handle `server/discover`. */
   #diedOfProbe = false
   #version = ''
   /** Set until the questions that the child asks at its start are answered. */
-  #settling: Settling | undefined
+  #startup: StartupQuestions | undefined
   #logLevel: string | undefined
   /** In the 2026 era: ends the `subscriptions/listen` of each resource. */
   readonly #streams = new Map<string, AbortController>()
@@ -102,13 +102,13 @@ export class ChildSession {
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     if (this.#spec.shared && isOfSession(call.method))
       return Promise.resolve({ error: ofSession(call.method) })
-    this.#users.add(call)
+    this.#callers.add(call)
     if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call.caller, this.#version))
     const refused = refusedAnswers(call)
     if (refused) return Promise.resolve(refused)
     const { logLevel, ask } = call.caller
     if (logLevel !== undefined && logLevel !== this.#logLevel) this.#setLogLevel(logLevel)
-    if (this.#settling && ask) return this.#requestSettled(this.#settling, call, signal)
+    if (this.#startup && ask) return this.#requestAfterStartup(this.#startup, call, signal)
     return this.#rpc.request(call, signal)
   }
 
@@ -158,7 +158,7 @@ export class ChildSession {
     const { clock, memory } = this.#deps
     const rpc = this.#rpc
     const late = `The server did not start within ${timeoutMs / 1000} s`
-    const limit = upstreamDeadline(clock, timeoutMs, late, rpc.hopeless)
+    const limit = upstreamDeadline(clock, timeoutMs, late, rpc.notMcp)
     const known = { modern: memory.modern, legacy: memory.legacy }
     const guessed = isModernFirst(memory, prefers) && known.modern === undefined
     try {
@@ -192,12 +192,12 @@ export class ChildSession {
     const ping = () =>
       rpc.request({ method: 'ping', caller: OURSELVES, maxBytes: MAX_ACK_BYTES }, this.#over.signal)
     if (isObject(this.#spec.clientCapabilities?.roots))
-      this.#settling = new Settling({ clock: this.#deps.clock, ping })
+      this.#startup = new StartupQuestions({ clock: this.#deps.clock, ping })
   }
 
-  async #requestSettled(settling: Settling, call: UpstreamCall, signal: AbortSignal) {
-    await settling.wait(call, signal)
-    this.#settling = undefined
+  async #requestAfterStartup(startup: StartupQuestions, call: UpstreamCall, signal: AbortSignal) {
+    await startup.wait(call, signal)
+    this.#startup = undefined
     return this.#rpc.request(call, signal)
   }
 
@@ -242,7 +242,7 @@ export class ChildSession {
     const { id, method } = question
     const inFlight = () => this.#rpc.calls().find(call => call.caller.ask)
     if (!this.#spec.shared || method === 'ping')
-      return this.#questions.take(question, inFlight() ?? this.#settling?.asking())
+      return this.#questions.take(question, inFlight() ?? this.#startup?.asking())
     const message = `${method.slice(0, 100)} is refused: this server is shared, so the asking caller is unknown; set sessions: perClient`
     this.#rpc.send({ jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message } })
   }
@@ -273,7 +273,7 @@ export class ChildSession {
   #notifiedCall(): UpstreamCall | undefined {
     const { shared } = this.#spec
     const calls = this.#rpc.calls().filter(call => call.method !== LISTEN)
-    if (shared && (!this.#isModern || calls.length > 1 || this.#users.several)) return undefined
+    if (shared && (!this.#isModern || calls.length > 1 || this.#callers.several)) return undefined
     return calls.find(({ caller }) => caller.notify && (!shared || caller.logLevel !== undefined))
   }
 }

@@ -97,7 +97,7 @@ export class Child {
   }
 
   /** Stops reading for a while, to slow down a child that floods its standard output. */
-  rest(ms: number): void {
+  pauseReading(ms: number): void {
     const stdout = this.#child?.stdout
     stdout?.pause()
     this.#deps.clock.after(ms, () => stdout?.resume())

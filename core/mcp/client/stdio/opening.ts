@@ -45,7 +45,7 @@ async function openLegacy(opening: Opening, signal: AbortSignal): Promise<Negoti
   const legacy = await initialize(ask, signal, capabilities).catch(refusal)
   memory.legacy = !(legacy instanceof Fault)
   if (!(legacy instanceof Fault)) return legacy
-  const modern = await inquire(ask, signal)
+  const modern = await probeModern(ask, signal)
   memory.modern = modern !== undefined
   if (!modern) throw legacy
   return modern
@@ -55,14 +55,14 @@ async function openModern(opening: Opening, signal: AbortSignal): Promise<Negoti
   const { ask, memory, clock, capabilities } = opening
   const over = new AbortController()
   let modern: Negotiated | undefined
-  const probing = inquire(ask, AbortSignal.any([signal, over.signal])).then(info => {
+  const probing = probeModern(ask, AbortSignal.any([signal, over.signal])).then(info => {
     modern = info
     return false as const
   })
   try {
-    const silent = await (memory.modern ? probing : orSilence(probing, clock))
+    const silent = await (memory.modern ? probing : orTimeout(probing, clock))
     const legacy = modern ?? (await initialize(ask, signal, capabilities).catch(refusal))
-    if (silent && legacy instanceof Fault) await orSilence(probing, clock)
+    if (silent && legacy instanceof Fault) await orTimeout(probing, clock)
     // A slow server answers both in order, and stays in the era of the last handshake.
     memory.modern = modern !== undefined
     if (!modern || silent) memory.legacy = !(legacy instanceof Fault)
@@ -76,14 +76,14 @@ async function openModern(opening: Opening, signal: AbortSignal): Promise<Negoti
 }
 
 /** Resolves with true if there was no answer in time. */
-async function orSilence(probing: Promise<false>, clock: Clock): Promise<boolean> {
+async function orTimeout(probing: Promise<false>, clock: Clock): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<true>()
   const timer = clock.after(SILENCE_MS, () => resolve(true))
   return Promise.race([probing, promise]).finally(() => timer.cancel())
 }
 
 /** Probes the 2026 era; undefined if the server does not speak it. */
-function inquire(ask: Opening['ask'], signal: AbortSignal): Promise<Negotiated | undefined> {
+function probeModern(ask: Opening['ask'], signal: AbortSignal): Promise<Negotiated | undefined> {
   return probe(ask, signal).catch(error => {
     refusal(error)
     return undefined

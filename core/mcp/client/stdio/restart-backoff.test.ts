@@ -22,6 +22,6 @@ test('a stable minute, or sleeping, resets the delay', () => {
   for (let round = 0; round < 5; round++) backoff.failed(0, 10)
   assert.equal(backoff.failed(0, STABLE_MS), 0)
   assert.equal(backoff.failed(0, 10), RESTART.firstMs)
-  backoff.endedWell()
+  backoff.reset()
   assert.equal(backoff.failures, 0)
 })

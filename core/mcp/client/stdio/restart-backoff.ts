@@ -12,8 +12,8 @@ export type RestartBackoff = {
   remaining(now: number): number
   /** Counts a failure after `livedMs` of being ready (undefined: it never was); returns the delay before the next start in ms. */
   failed(now: number, livedMs: number | undefined): number
-  /** The child was stopped on purpose. */
-  endedWell(): void
+  /** The child was stopped on purpose: forgets earlier failures. */
+  reset(): void
 }
 
 /** `random` returns 0 to 1. */
@@ -28,12 +28,13 @@ export function createRestartBackoff(random: () => number): RestartBackoff {
     failed(now, livedMs) {
       if (livedMs !== undefined && livedMs >= STABLE_MS) failures = 0
       failures++
-      const free = livedMs === undefined ? 0 : 1
-      const delay = failures > free ? backoffMs(RESTART, failures - free - 1, random) : 0
+      const immediateRestarts = livedMs === undefined ? 0 : 1
+      const delay =
+        failures > immediateRestarts ? backoffMs(RESTART, failures - immediateRestarts - 1, random) : 0
       nextAt = now + delay
       return delay
     },
-    endedWell() {
+    reset() {
       failures = 0
     },
   }

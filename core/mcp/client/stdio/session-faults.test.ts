@@ -1,7 +1,7 @@
 /** The fault of a child that ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lastOf } from './session-faults.ts'
+import { errorLineOf } from './session-faults.ts'
 
 test('the last line that looks like an error is quoted, otherwise the last line', () => {
   const docker = [
@@ -9,7 +9,7 @@ test('the last line that looks like an error is quoted, otherwise the last line'
     '',
     "Run 'docker run --help' for more information",
   ]
-  assert.equal(lastOf(docker), ': docker: Error response: pull access denied')
-  assert.equal(lastOf(['starting', 'bye']), ': bye')
-  assert.equal(lastOf([]), '')
+  assert.equal(errorLineOf(docker), ': docker: Error response: pull access denied')
+  assert.equal(errorLineOf(['starting', 'bye']), ': bye')
+  assert.equal(errorLineOf([]), '')
 })

@@ -20,20 +20,20 @@ export function startFault(error: unknown, { exit, garbage, stderr }: StartFacts
     new Fault(as, message, { cause: error, retryable: true, details: { reason } })
   if (exit?.notStarted !== undefined) return fault('upstream_unreachable', 'CommandNotFound', exit.notStarted)
   if (exit) {
-    const message = `The server ended ${how(exit)} before it was ready${lastOf(stderr)}`
+    const message = `The server ended ${exitText(exit)} before it was ready${errorLineOf(stderr)}`
     return fault('upstream_unreachable', 'ExitedAtStart', message)
   }
   if (garbage.lines > 0 && (code === 'upstream_timeout' || code === 'cancelled'))
     return fault('upstream_protocol', 'NotMcp', `The command does not write MCP messages: ${garbage.first}`)
   if (code === 'upstream_timeout')
-    return fault('upstream_timeout', 'StartTimeout', `${messageOf(error)}${lastOf(stderr)}`)
+    return fault('upstream_timeout', 'StartTimeout', `${messageOf(error)}${errorLineOf(stderr)}`)
   if (code === 'upstream_protocol') return fault('upstream_protocol', 'HandshakeFailed', messageOf(error))
   return fault('upstream_unreachable', 'StartFailed', messageOf(error))
 }
 
 /** For calls that were in flight when the child ended. */
 export function diedFault(exit: ChildExit, stderr: string[]): Fault {
-  return new Fault('upstream_died', `The server ended ${how(exit)}${lastOf(stderr)}`, {
+  return new Fault('upstream_died', `The server ended ${exitText(exit)}${errorLineOf(stderr)}`, {
     retryable: true,
     details: {
       ...(exit.code === null ? {} : { exitCode: exit.code }),
@@ -57,7 +57,7 @@ export function unreadableFault(): Fault {
 }
 
 /** `with exit code 1`, `by SIGKILL`. */
-export function how({ code, signal }: ChildExit): string {
+export function exitText({ code, signal }: ChildExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`
 }
 
@@ -65,7 +65,7 @@ const LOOKS_LIKE_AN_ERROR =
   /error|cannot|can't|fail|denied|not found|no such|refused|unable|missing|invalid|required/i
 
 /** The last line of stderr that looks like an error, else the last line, formatted to end a sentence. */
-export function lastOf(stderr: readonly string[]): string {
+export function errorLineOf(stderr: readonly string[]): string {
   const line = stderr.findLast(other => LOOKS_LIKE_AN_ERROR.test(other)) ?? stderr.at(-1)
   const last = line?.slice(0, LAST_LINE_CHARACTERS)
   return last === undefined ? '' : `: ${last}`

@@ -47,8 +47,8 @@ type Pending = { call: UpstreamCall; resolve(answer: McpResponse): void; reject(
 /** The largest notification or question of a server. */
 const MAX_ASKING_BYTES = 4 * 1024 * 1024
 /** After this many lines that are not JSON-RPC, the handshake fails; after the handshake, reading pauses. */
-const MUCH_GARBAGE = 1_000
-const GARBAGE_REST_MS = 250
+const MAX_GARBAGE_LINES = 1_000
+const GARBAGE_PAUSE_MS = 250
 const EXCERPT_CHARACTERS = 120
 const CARRIAGE_RETURN = 13
 /** Handshakes are not cancelled: no protocol is agreed on yet. */
@@ -63,8 +63,8 @@ export class StdioRpc {
   readonly #secrets: readonly string[]
   readonly #child: Child
   readonly #pending = new Map<number, Pending>()
-  /** Aborts when the output shows, before the start timeout, that this is not an MCP server. */
-  readonly #hopeless = new AbortController()
+  /** Aborts when the output shows, before the start timeout, that the child is not an MCP server. */
+  readonly #notMcp = new AbortController()
   #nextId = 1
   #garbage = { lines: 0, first: '' }
   /** Why requests can no longer be sent. */
@@ -107,8 +107,8 @@ export class StdioRpc {
   }
 
   /** Aborts when the child has written so many other lines that it is not an MCP server. */
-  get hopeless(): AbortSignal {
-    return this.#hopeless.signal
+  get notMcp(): AbortSignal {
+    return this.#notMcp.signal
   }
 
   /**
@@ -199,14 +199,14 @@ export class StdioRpc {
     if (message.kind === 'request') return this.#listener.asked(message, bytes)
     if (message.kind === 'notification') return this.#listener.notified(message.notification)
     const { id, answer } = message
-    const waiting = id === null && answer.error ? this.#opening() : this.#waiting(ownId(id))
+    const waiting = id === null && answer.error ? this.#handshake() : this.#waiting(ownId(id))
     if (!waiting) return // cancelled, answered twice, or unknown
     if (bytes > waiting.call.maxBytes) return waiting.reject(tooLargeFault(waiting.call.maxBytes))
     waiting.resolve(answer)
   }
 
   /** During the handshake, an error without an id answers it: some servers reply like this to unknown methods. */
-  #opening(): Pending | undefined {
+  #handshake(): Pending | undefined {
     return [...this.#pending.values()].find(({ call }) => HANDSHAKES.has(call.method))
   }
 
@@ -224,8 +224,8 @@ export class StdioRpc {
     // Logs only the 1st, 10th, 100th, … line.
     if (Number.isInteger(Math.log10(garbage.lines)))
       this.#deps.log?.warn({ ...garbage }, 'server writes lines to standard output that are not JSON-RPC')
-    if (garbage.lines === MUCH_GARBAGE) this.#hopeless.abort()
-    if (garbage.lines % MUCH_GARBAGE === 0) this.#child.rest(GARBAGE_REST_MS)
+    if (garbage.lines === MAX_GARBAGE_LINES) this.#notMcp.abort()
+    if (garbage.lines % MAX_GARBAGE_LINES === 0) this.#child.pauseReading(GARBAGE_PAUSE_MS)
   }
 
   /** The limit of the call that a line answers, if its beginning has the id; else the largest limit in flight. */

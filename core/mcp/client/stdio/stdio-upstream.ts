@@ -79,7 +79,7 @@ class StdioChildren implements StdioUpstream {
   /** Shared by all children, because they run the same server. */
   readonly #memory: EraMemory = {}
   #listener: SessionListener | undefined
-  #shown: ChildState = { state: 'asleep' }
+  #reportedState: ChildState = { state: 'asleep' }
   #closed = false
 
   constructor(spec: StdioSpec, deps: StdioDeps) {
@@ -93,20 +93,20 @@ class StdioChildren implements StdioUpstream {
   }
 
   get state(): ChildState['state'] {
-    return this.#shown.state
+    return this.#reportedState.state
   }
 
   connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    return this.#use(DISCOVERY, life => life.connect(signal))
+    return this.#use(DISCOVERY, child => child.connect(signal))
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    return this.#use(call.caller, life => life.request(call, signal))
+    return this.#use(call.caller, child => child.request(call, signal))
   }
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     if (!this.#shared && subscription.caller.client === undefined) return { error: NO_SESSION }
-    return this.#use(subscription.caller, life => life.subscribe(subscription, signal))
+    return this.#use(subscription.caller, child => child.subscribe(subscription, signal))
   }
 
   attach(listener: SessionListener): void {
@@ -133,11 +133,11 @@ class StdioChildren implements StdioUpstream {
   }
 
   /** A caller without a key gets a child that ends after `work`. */
-  async #use<T>({ client, capabilities }: Caller, work: (life: SupervisedChild) => Promise<T>): Promise<T> {
+  async #use<T>({ client, capabilities }: Caller, work: (child: SupervisedChild) => Promise<T>): Promise<T> {
     const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
-    const life = this.#childOf(key, capabilities)
+    const child = this.#childOf(key, capabilities)
     try {
-      return await work(life)
+      return await work(child)
     } finally {
       if (typeof key === 'symbol') void this.#drop(key)
     }
@@ -149,9 +149,9 @@ class StdioChildren implements StdioUpstream {
     if (known && this.#shared) return known
     if (known) this.#children.delete(key)
     else this.#makeRoom()
-    const life = known ?? this.#createChild(key, capabilities)
-    this.#children.set(key, life)
-    return life
+    const child = known ?? this.#createChild(key, capabilities)
+    this.#children.set(key, child)
+    return child
   }
 
   /** The client's capabilities are declared to its child in the handshake. */
@@ -183,8 +183,8 @@ class StdioChildren implements StdioUpstream {
   /** Stops the least recently used idle child. Throws Fault upstream_busy if all have calls in flight. */
   #makeRoom() {
     if (this.#children.size < this.#maxClients) return
-    const idle = [...this.#children].filter(([, life]) => life.inFlight === 0)
-    const [key] = idle.find(([, life]) => life.state.state === 'asleep') ?? idle[0] ?? []
+    const idle = [...this.#children].filter(([, child]) => child.inFlight === 0)
+    const [key] = idle.find(([, child]) => child.state.state === 'asleep') ?? idle[0] ?? []
     if (key !== undefined) return void this.#drop(key)
     const sessions = this.#maxClients
     const message = `All ${sessions} sessions of the server are in use`
@@ -202,11 +202,11 @@ class StdioChildren implements StdioUpstream {
   }
 
   #showState(): void {
-    const states = [...this.#children.values()].map(life => life.state)
+    const states = [...this.#children.values()].map(child => child.state)
     const best = BEST_FIRST.flatMap(name => states.find(({ state }) => state === name) ?? [])[0]
     const next: ChildState = best ?? { state: 'asleep' }
-    if (JSON.stringify(next) === JSON.stringify(this.#shown)) return
-    this.#shown = next
+    if (JSON.stringify(next) === JSON.stringify(this.#reportedState)) return
+    this.#reportedState = next
     this.#emit({ kind: 'state', ...next })
   }
 

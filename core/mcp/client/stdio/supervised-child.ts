@@ -10,7 +10,7 @@ import type { ChildExit } from './child.ts'
 import { ChildSession, type SessionDeps, type SessionSpec } from './child-session.ts'
 import { forget } from './opening.ts'
 import type { RestartBackoff } from './restart-backoff.ts'
-import { how, lastOf, stoppedFault } from './session-faults.ts'
+import { errorLineOf, exitText, stoppedFault } from './session-faults.ts'
 
 export type SupervisedChildSpec = SessionSpec & {
   /** Stopped after this time without a call; undefined: never. */
@@ -206,10 +206,10 @@ export class SupervisedChild {
     const stderr = session.stderr()
     const failure =
       backoff.failures === 1
-        ? { reason: 'Ended', message: `The server ended ${how(exit)}${lastOf(stderr)}`, stderr }
+        ? { reason: 'Ended', message: `The server ended ${exitText(exit)}${errorLineOf(stderr)}`, stderr }
         : {
             reason: 'CrashLooping',
-            message: `The server ends again and again, now ${how(exit)}${lastOf(stderr)}`,
+            message: `The server ends again and again, now ${exitText(exit)}${errorLineOf(stderr)}`,
             stderr,
           }
     this.#deps.onFailure?.(failure, backoff.failures)
@@ -243,7 +243,7 @@ export class SupervisedChild {
     const session = this.#running?.session
     this.#running = undefined
     if (session) this.#leaving = session.stop()
-    this.#deps.backoff.endedWell()
+    this.#deps.backoff.reset()
     this.#enter({ state: 'asleep' })
   }
 

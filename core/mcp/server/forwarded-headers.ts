@@ -11,23 +11,23 @@ const MAX_CHARACTERS = 8 * 1024
 
 /** Undefined if there are none; a rejection if there are too many. */
 export function forwardedHeaders(headers: RequestHeaders): ForwardedHeaders | Rejected | undefined {
-  let handed: Record<string, string> | undefined
+  let forwarded: Record<string, string> | undefined
   let count = 0
   let characters = 0
   for (const name in headers) {
     if (!name.startsWith('mcp-param-') && !TRACE_HEADERS.has(name)) continue
     const value = headers[name]
     const text = typeof value === 'string' ? value : (value ?? []).join(', ')
-    handed ??= {}
-    handed[name] = text
+    forwarded ??= {}
+    forwarded[name] = text
     count++
     characters += name.length + text.length
   }
-  return count > MAX_HEADERS || characters > MAX_CHARACTERS ? tooMany() : handed
+  return count > MAX_HEADERS || characters > MAX_CHARACTERS ? tooMany() : forwarded
 }
 
-export function isRejected(handed: ForwardedHeaders | Rejected): handed is Rejected {
-  return handed.kind === 'rejected'
+export function isRejected(forwarded: ForwardedHeaders | Rejected): forwarded is Rejected {
+  return forwarded.kind === 'rejected'
 }
 
 function tooMany(): Rejected {

@@ -9,22 +9,22 @@ const PING_MS = 1_000
 /** After this time the call is sent without the answers. Programs, not people, answer such questions. */
 const ANSWERS_MS = 10_000
 /** Time for the child to process an answer. */
-const TAKEN_IN_MS = 50
+const PROCESSING_MS = 50
 
-export type SettlingOptions = {
+export type StartupQuestionsOptions = {
   clock: Clock
   /** Settles once the child has read all earlier messages, and so has asked its first questions. */
   ping: () => Promise<unknown>
 }
 
-export class Settling {
-  readonly #options: SettlingOptions
+export class StartupQuestions {
+  readonly #options: StartupQuestionsOptions
   /** Delayed calls. */
   readonly #held = new Set<UpstreamCall>()
   #asked: Promise<unknown>[] = []
   #settled: Promise<void> | undefined
 
-  constructor(options: SettlingOptions) {
+  constructor(options: StartupQuestionsOptions) {
     this.#options = options
   }
 
@@ -40,12 +40,12 @@ export class Settling {
     const call = [...this.#held].find(({ caller }) => caller.ask)
     const ask = call?.caller.ask
     if (!ask) return undefined
-    const remembered: Ask = (request, signal) => {
+    const recorded: Ask = (request, signal) => {
       const answer = ask(request, signal)
       this.#asked.push(answer)
       return answer
     }
-    return { ...call, caller: { ...call.caller, ask: remembered } }
+    return { ...call, caller: { ...call.caller, ask: recorded } }
   }
 
   async #settle(): Promise<void> {
@@ -55,7 +55,7 @@ export class Settling {
     const late = delay(clock, ANSWERS_MS)
     while (this.#asked.length > 0) {
       await Promise.race([Promise.allSettled(this.#asked.splice(0)), late])
-      await delay(clock, TAKEN_IN_MS)
+      await delay(clock, PROCESSING_MS)
     }
   }
 }

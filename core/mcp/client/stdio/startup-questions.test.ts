@@ -6,7 +6,7 @@ import { ANSWERS, askingCommand } from '../../../../test/upstreams/asking/questi
 import { textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
 import type { Ask } from '../../caller.ts'
-import { Settling } from './settling.ts'
+import { StartupQuestions } from './startup-questions.ts'
 import { createStdioUpstream } from './stdio-upstream.ts'
 
 const { signal } = new AbortController()
@@ -35,16 +35,16 @@ test('the first call of a child waits until the child knows the roots that it as
 
 test('a caller that cancels stops waiting, and the others continue once it is clear that no roots are requested', async () => {
   const { promise: pinged, resolve } = Promise.withResolvers<void>()
-  const settling = new Settling({ clock: systemClock, ping: () => pinged })
+  const startup = new StartupQuestions({ clock: systemClock, ping: () => pinged })
   const ask: Ask = async () => ({ result: {} })
   const leaving = new AbortController()
-  const left = settling.wait(callOf({ ...toolCall('pid'), ask }), leaving.signal)
-  assert.ok(settling.asking())
+  const left = startup.wait(callOf({ ...toolCall('pid'), ask }), leaving.signal)
+  assert.ok(startup.asking())
   leaving.abort()
   await assert.rejects(left, { code: 'cancelled' })
-  assert.equal(settling.asking(), undefined)
-  const stayed = settling.wait({ ...toolCall('pid') }, signal)
-  assert.equal(settling.asking(), undefined, 'it cannot ask')
+  assert.equal(startup.asking(), undefined)
+  const stayed = startup.wait({ ...toolCall('pid') }, signal)
+  assert.equal(startup.asking(), undefined, 'it cannot ask')
   resolve()
   await stayed
 })

@@ -6,7 +6,7 @@ import { DISCOVERY_CLIENT, type UpstreamCall } from '../upstream.ts'
 
 const LISTEN = 'subscriptions/listen'
 
-export class Users {
+export class SessionCallers {
   #first: string | undefined
   #several = false
 
