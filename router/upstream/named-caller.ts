@@ -8,7 +8,7 @@ import type { PoolCall } from './pool-member.ts'
  * Adds a header by which a bridge distinguishes callers: a hash that is equal at all replicas of the gateway and does not reveal the
  * identity. Only requests to bridges get it, except those of anonymous callers.
  */
-export function named(
+export function withCallerHeader(
   call: PoolCall,
   { endpoint }: RouterServer,
   gateway: RouterConfig['gateway'],

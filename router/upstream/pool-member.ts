@@ -64,17 +64,17 @@ export class PoolMember {
   readonly #options: PoolMemberOptions
   readonly #slots: Slots
   readonly #breaker: Breaker
-  readonly #ways: CallPermitOptions
+  readonly #permitOptions: CallPermitOptions
   readonly #waker: Waker
   readonly #use: MemberUse
   #upstream: Upstream | undefined
   /** Whether the upstream is up, so that a call does not wait for a start. */
-  #warm = false
+  #isUp = false
   #closed = false
   /** Aborts when this member is replaced: calls that wait for the server to be woken are then sent by its successor. */
   readonly #replaced = new AbortController()
   /** Calls sent and not answered yet, paused ones included. */
-  #underWay = 0
+  #inFlight = 0
   #lastCallAt: number | undefined
   #onIdle: (() => void) | undefined
 
@@ -84,7 +84,7 @@ export class PoolMember {
     this.#slots = createSlots(options.clock)
     this.#breaker = createBreaker(options.clock)
     const concurrency = () => this.#server.limits.concurrency
-    this.#ways = { slots: this.#slots, breaker: this.#breaker, concurrency }
+    this.#permitOptions = { slots: this.#slots, breaker: this.#breaker, concurrency }
     this.#waker = new Waker({ ...options, server: () => this.#server })
     this.#use = new MemberUse(options.clock)
   }
@@ -98,14 +98,14 @@ export class PoolMember {
     const fellAsleep = server.sleep?.asleep === true && this.#server.sleep?.asleep !== true
     this.#server = server
     this.#slots.admit(server.limits.concurrency)
-    if (fellAsleep && this.#underWay === 0) this.#letGo()
+    if (fellAsleep && this.#inFlight === 0) this.#disconnect()
   }
 
   /** Closes the connections to pods that are shutting down, so that the next call waits for another pod. */
-  #letGo(): void {
+  #disconnect(): void {
     const upstream = this.#upstream
     this.#upstream = undefined
-    this.#warm = false
+    this.#isUp = false
     upstream?.close().catch(() => {}) // its sessions end with its pods
   }
 
@@ -117,17 +117,17 @@ export class PoolMember {
     if (signal.aborted) return Promise.reject(cancelled())
     this.#lastCallAt = this.#options.clock.now()
     if (this.#breaker.refusesForMs() > 0) return Promise.reject(openFault(this.#breaker))
-    return this.#waker.isNeeded ? this.#awake(call, signal) : this.#turn(call, signal)
+    return this.#waker.isNeeded ? this.#callAwake(call, signal) : this.#sendInTurn(call, signal)
   }
 
   /** If no connection can be opened, the call was not sent because the pod has just ended: then the server is woken again. */
-  async #awake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+  async #callAwake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
     const untilMs = clock.now() + this.#server.limits.startTimeoutMs
-    for (let isUp = this.#warm; ; isUp = false) {
+    for (let isUp = this.#isUp; ; isUp = false) {
       if (!isUp) await this.#wake(untilMs - clock.now(), signal)
       try {
-        return await this.#turn(call, signal)
+        return await this.#sendInTurn(call, signal)
       } catch (error) {
         if (!isNotConnected(error) || this.#closed || signal.aborted || clock.now() >= untilMs) throw error
       }
@@ -146,9 +146,9 @@ export class PoolMember {
     }
   }
 
-  #turn(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+  #sendInTurn(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const turn = this.#slots.acquire(this.#server.limits.concurrency, signal)
-    return turn ? turn.then(() => this.#pass(call, signal)) : this.#pass(call, signal)
+    return turn ? turn.then(() => this.#send(call, signal)) : this.#send(call, signal)
   }
 
   /**
@@ -159,7 +159,7 @@ export class PoolMember {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const { callTimeoutMs, startTimeoutMs } = this.#server.limits
-    if (this.#waker.isNeeded && !this.#warm) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
+    if (this.#waker.isNeeded && !this.#isUp) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
     const upstream = this.open()
     if (!upstream.subscribe) return NO_SUBSCRIPTIONS
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
@@ -190,7 +190,7 @@ export class PoolMember {
   /** Closes once the calls in flight are done, at the latest after `withinMs`; 0: at once. */
   async retire(withinMs: number): Promise<void> {
     this.#replaced.abort()
-    if (withinMs > 0 && this.#underWay > 0) await this.#idle(withinMs)
+    if (withinMs > 0 && this.#inFlight > 0) await this.#idle(withinMs)
     this.#closed = true
     await this.#upstream?.close()
   }
@@ -202,35 +202,35 @@ export class PoolMember {
       used: this.#upstream !== undefined,
       active,
       waiting: this.#slots.waiting(),
-      asking: Math.max(0, this.#underWay - active) || undefined,
+      asking: Math.max(0, this.#inFlight - active) || undefined,
       lastCallAt: this.#lastCallAt,
-      ...this.#use.status(this.#underWay + this.#slots.waiting(), this.#upstream?.sessions?.() ?? 0),
+      ...this.#use.status(this.#inFlight + this.#slots.waiting(), this.#upstream?.sessions?.() ?? 0),
       breaker: this.#breaker.status(),
     }
   }
 
   /** Sends a call that has a slot, if the breaker allows it. If the call is ended early, throws the fault that ended it. */
-  async #pass(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
+  async #send(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { sessions, limits, endpoint, sleep } = this.#server
     const entry = this.#closed ? undefined : this.#breaker.enter()
     if (!entry) {
       this.#slots.release(limits.concurrency)
       throw this.#closed ? closedFault() : openFault(this.#breaker)
     }
-    const up = this.#warm && sessions === 'shared'
+    const up = this.#isUp && sessions === 'shared'
     const heldElsewhere = endpoint.kind === 'gateway' && sleep !== undefined
     // A call that may have to wait for the server's start gets the start's time in addition to its own, until it is sent.
     const ms = limits.callTimeoutMs + (up && !heldElsewhere ? 0 : limits.startTimeoutMs)
     const limit = new CallLimit(this.#options.clock, ms, signal)
-    const permit = new CallPermit(this.#ways, entry, limit)
-    this.#underWay++
+    const permit = new CallPermit(this.#permitOptions, entry, limit)
+    this.#inFlight++
     let verdict: Verdict = 'undecided'
     try {
       // Behind a gateway, the call may wait there for the server's start.
       const onSent = up || heldElsewhere ? undefined : () => limit.restart(limits.callTimeoutMs)
       const answer = await this.open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
-      this.#warm = true
+      this.#isUp = true
       return answer
     } catch (error) {
       const fault: unknown = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : error
@@ -239,7 +239,7 @@ export class PoolMember {
     } finally {
       permit.end(verdict)
       this.#use.ended()
-      if (--this.#underWay === 0) this.#onIdle?.()
+      if (--this.#inFlight === 0) this.#onIdle?.()
     }
   }
 
@@ -253,7 +253,7 @@ export class PoolMember {
     if (this.#upstream) return this.#upstream
     const upstream = this.#options.connect(this.#server)
     upstream.onEvent(event => {
-      if (event.kind === 'state') this.#warm = event.state === 'ready'
+      if (event.kind === 'state') this.#isUp = event.state === 'ready'
       else this.#options.onListChanged?.()
     })
     upstream.attach?.(this.#options.listener)

@@ -10,7 +10,7 @@ import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc
 import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
 import type { ConnectedUser } from '../../core/mcp/user.ts'
 import { WakeRequests } from '../waking/wake-requests.ts'
-import { named } from './named-caller.ts'
+import { withCallerHeader } from './named-caller.ts'
 import { type PoolCall, PoolMember, type PoolMemberStatus } from './pool-member.ts'
 import { Retiring } from './retiring.ts'
 import { createSubscriptions } from './subscriptions.ts'
@@ -85,14 +85,14 @@ export function createPool({
     const member = memberOf(server)
     return member instanceof UserMembers ? member.of(caller) : member
   }, clock)
-  const call = callAt(memberOf, () => gateway)
+  const call = createCall(memberOf, () => gateway)
 
   return {
     update(config) {
       gateway = config.gateway
       issuers = config.access.auth?.jwt ?? []
       const before = members
-      members = successors(before, config, options)
+      members = nextMembers(before, config, options)
       for (const [name, member] of before) if (members.get(name) !== member) end(member, retiring)
       subscriptions.renew()
     },
@@ -100,10 +100,10 @@ export function createPool({
     subscribe: subscriptions.subscribe,
     attach: listener => void listeners.push(listener),
     tell(client, notification) {
-      for (const member of single(members)) member.tell(client, notification)
+      for (const member of sharedMembers(members)) member.tell(client, notification)
     },
     forget(client) {
-      for (const member of single(members)) member.forget(client)
+      for (const member of sharedMembers(members)) member.forget(client)
     },
     status: () => [...members.values()].map(member => member.status()),
     users: () => usersOf(members),
@@ -126,11 +126,14 @@ export function createPool({
 
 type Member = PoolMember | UserMembers
 
-function callAt(memberOf: (server: string) => Member | undefined, gateway: () => RouterConfig['gateway']) {
+function createCall(
+  memberOf: (server: string) => Member | undefined,
+  gateway: () => RouterConfig['gateway'],
+) {
   const call: Pool['call'] = (server, given, signal) => {
     const member = memberOf(server)
     if (!member) return Promise.reject(new Fault('not_found', 'no such server in the router config'))
-    const answer = member.call(named(given, member.server, gateway()), signal)
+    const answer = member.call(withCallerHeader(given, member.server, gateway()), signal)
     if (!mayWait(member.server)) return answer
     return answer.catch(error => {
       // It waited for the server to be woken, and now waits for the member that replaced this one.
@@ -146,7 +149,7 @@ function mayWait({ sleep, endpoint }: RouterServer): boolean {
 }
 
 /** The members of a new config: those whose server needs no new connection stay. */
-function successors(
+function nextMembers(
   members: ReadonlyMap<string, Member>,
   { servers }: RouterConfig,
   options: UserMembersOptions,
@@ -187,7 +190,7 @@ function isPerUser({ sessions, endpoint }: RouterServer): boolean {
   return sessions === 'perUser' && endpoint.kind !== 'gateway'
 }
 
-function single(members: ReadonlyMap<string, Member>): PoolMember[] {
+function sharedMembers(members: ReadonlyMap<string, Member>): PoolMember[] {
   return [...members.values()].filter(member => member instanceof PoolMember)
 }
 

@@ -1,4 +1,4 @@
-/** Limits how many calls run at once against one server; a few more wait in line, first come first served. */
+/** Limits how many calls run at once against one server; a few more wait in a queue, first come first served. */
 import type { Clock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 
@@ -20,12 +20,12 @@ export type Slots = {
 
 export function createSlots(clock: Clock): Slots {
   let active = 0
-  const line: (() => void)[] = []
+  const queue: (() => void)[] = []
 
   function wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (fault: Fault): void => {
-        line.splice(line.indexOf(enter), 1)
+        queue.splice(queue.indexOf(enter), 1)
         settle()
         reject(fault)
       }
@@ -42,21 +42,21 @@ export function createSlots(clock: Clock): Slots {
         resolve()
       }
       signal.addEventListener('abort', onAbort, { once: true })
-      line.push(enter)
+      queue.push(enter)
     })
   }
 
   function admit(limit: number): void {
-    while (active < limit && line.length > 0) line.shift()?.()
+    while (active < limit && queue.length > 0) queue.shift()?.()
   }
 
   return {
     acquire(limit, signal) {
-      if (active < limit && line.length === 0) {
+      if (active < limit && queue.length === 0) {
         active++
         return undefined
       }
-      return line.length < MAX_WAITING ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
+      return queue.length < MAX_WAITING ? wait(signal) : Promise.reject(busy('too many calls are waiting'))
     },
     retake() {
       active++
@@ -67,7 +67,7 @@ export function createSlots(clock: Clock): Slots {
     },
     admit,
     active: () => active,
-    waiting: () => line.length,
+    waiting: () => queue.length,
   }
 }
 

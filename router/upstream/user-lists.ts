@@ -37,14 +37,14 @@ const CHANGED_WAIT_MS = 200
 const CHANGED_GAP = { firstMs: 1_000, longestMs: 30_000, quietMs: 60_000 }
 const RETRY = { firstMs: 2_000, longestMs: 60_000 }
 /** Differs from every digest of shared lists: the lists must be read. */
-const NEVER = Symbol('never')
+const UNREAD = Symbol('unread')
 
 export class UserLists {
   readonly #options: UserListsOptions
   readonly #life = new AbortController()
   #known: ServerCatalog | undefined
   /** Digest of the shared lists at the time of reading. When those change, the lists of the user may have changed too. */
-  #readBeside: string | undefined | typeof NEVER = NEVER
+  #sharedDigest: string | undefined | typeof UNREAD = UNREAD
   /** When lists are read again because some could not be read, even if the shared ones have not changed. */
   #againMs = Number.POSITIVE_INFINITY
   #reading: { done: Promise<void>; begunMs: number } | undefined
@@ -68,7 +68,7 @@ export class UserLists {
   isDue(): boolean {
     const { clock, isWanted } = this.#options
     if (!isWanted() || clock.now() < this.#retryMs) return false
-    return this.#readBeside !== this.#shared?.digest || clock.now() >= this.#againMs
+    return this.#sharedDigest !== this.#shared?.digest || clock.now() >= this.#againMs
   }
 
   /** The user's upstream has answered a call, so it is up, and a pause after failures can end. */
@@ -100,7 +100,7 @@ export class UserLists {
   /** The server has notified the user of changed lists: they are read again, at most once a second, and rarely if it notifies all the time. */
   changed(): void {
     const { clock, isWanted } = this.#options
-    if (!isWanted() || this.#readBeside === NEVER || this.#changing || this.#life.signal.aborted) return
+    if (!isWanted() || this.#sharedDigest === UNREAD || this.#changing || this.#life.signal.aborted) return
     const quietMs = clock.now() - this.#readMs
     if (quietMs > CHANGED_GAP.quietMs) this.#gapMs = CHANGED_GAP.firstMs
     this.#changing = clock.after(Math.max(CHANGED_WAIT_MS, this.#gapMs - quietMs), () => {
@@ -130,11 +130,11 @@ export class UserLists {
     const { room, clock, server, user, onFailed } = this.#options
     const { signal } = this.#life
     try {
-      const beside = this.#shared
-      const found = await room.turn(server, () => this.#discover(beside), signal)
+      const shared = this.#shared
+      const found = await room.turn(server, () => this.#discover(shared), signal)
       if (signal.aborted) return
       this.#failures = 0
-      this.#readBeside = beside?.digest
+      this.#sharedDigest = shared?.digest
       const isComplete = found?.incomplete.length === 0
       this.#againMs = isComplete ? Number.POSITIVE_INFINITY : clock.now() + RETRY.longestMs
       if (!this.#adopt(found)) this.#readAgainAt(clock.now() + RETRY.longestMs)
@@ -145,10 +145,10 @@ export class UserLists {
     }
   }
 
-  async #discover(beside: ServerCatalog | undefined): Promise<ServerCatalog | undefined> {
+  async #discover(shared: ServerCatalog | undefined): Promise<ServerCatalog | undefined> {
     const { open, server, clock } = this.#options
     const countTokens = async (texts: readonly string[]) => texts.map(estimateTokens)
-    const options = { server, clock, countTokens, previous: this.#previous(beside) }
+    const options = { server, clock, countTokens, previous: this.#previous(shared) }
     let last: ServerCatalog | undefined
     for await (const found of discover(open(), options, this.#life.signal)) last = found
     return last
@@ -158,13 +158,13 @@ export class UserLists {
    * A list that cannot be read is replaced only by a former list of the same user. Token counts come from the shared lists or are
    * estimated, so that equal lists of different users have equal digests, whatever was read before.
    */
-  #previous(beside: ServerCatalog | undefined): DiscoverOptions['previous'] {
+  #previous(shared: ServerCatalog | undefined): DiscoverOptions['previous'] {
     const { resources = [], resourceTemplates = [], prompts = [] } = this.#known ?? {}
-    return { tools: beside?.tools ?? [], resources, resourceTemplates, prompts, incomplete: [] }
+    return { tools: shared?.tools ?? [], resources, resourceTemplates, prompts, incomplete: [] }
   }
 
   #readAgainAt(ms: number): void {
-    this.#readBeside = NEVER
+    this.#sharedDigest = UNREAD
     this.#retryMs = ms
   }
 

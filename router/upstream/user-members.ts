@@ -77,7 +77,7 @@ export class UserMembers {
   }
 
   /** Whether a user's first call may have to start or wake something. */
-  get #isStarted(): boolean {
+  get #needsStart(): boolean {
     return this.#server.transport === 'stdio' || this.#server.sleep !== undefined
   }
 
@@ -123,15 +123,15 @@ export class UserMembers {
   readLists(caller: Caller): Promise<void> | undefined {
     const user = userOf(caller.identity, this.#options.issuers())
     if (!user || !this.#users.ownLists) return undefined
-    const member = this.#byKey.get(user.key) ?? this.#openedFor(user)
-    if (!this.#isStarted) member?.readLists(caller)
+    const member = this.#byKey.get(user.key) ?? this.#openForReading(user)
+    if (!this.#needsStart) member?.readLists(caller)
     return member?.lists?.waiting()
   }
 
   /** A member for reading lists; undefined if its upstream would have to be started, or the user may not have one. */
-  #openedFor(user: User): UserMember | undefined {
+  #openForReading(user: User): UserMember | undefined {
     const most = Math.floor(this.#users.max * SHARE_FOR_READING)
-    if (this.#isStarted || this.#byKey.size >= most) return undefined
+    if (this.#needsStart || this.#byKey.size >= most) return undefined
     try {
       return this.#create(user)
     } catch (error) {

@@ -32,10 +32,12 @@ export function checkArguments(
   const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
   if (corrected)
     return { args: { value: corrected.args, text: undefined }, notes: [correctionNote(corrected.changes)] }
-  const slips = slipsOf(inputSchema, args)
-  const isRefused = fit === false || (slips.length > 0 && inputSchema.additionalProperties === false)
+  const misspellings = misspellingsOf(inputSchema, args)
+  const isRefused = fit === false || (misspellings.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
-  return problems && problems.length > 0 ? { problems } : { args: given, notes: slips.map(slipNote) }
+  return problems && problems.length > 0
+    ? { problems }
+    : { args: given, notes: misspellings.map(misspellingNote) }
 }
 
 /** The usual case: nothing needs to be corrected or noted. */
@@ -45,24 +47,24 @@ function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean 
   return true
 }
 
-type Slip = { given: string; meant: string }
+type Misspelling = { given: string; meant: string }
 
 /** Unknown names that are similar to known ones: a server that ignores them would do something other than intended. */
-function slipsOf(schema: JsonObject, args: JsonObject): Slip[] {
+function misspellingsOf(schema: JsonObject, args: JsonObject): Misspelling[] {
   const { properties } = schema
   if (!isObject(properties) || isOpen(schema)) return []
   const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
   if (unknown.length === 0) return []
   const absent = absentNames(args, schema)
-  return unknown.slice(0, MAX_SLIPS).flatMap(given => {
+  return unknown.slice(0, MAX_MISSPELLINGS).flatMap(given => {
     const meant = nearestWord(given, absent)
     return meant === undefined ? [] : [{ given, meant }]
   })
 }
 
-const MAX_SLIPS = 3
+const MAX_MISSPELLINGS = 3
 
-function slipNote({ given, meant }: Slip): string {
+function misspellingNote({ given, meant }: Misspelling): string {
   return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`
 }
 

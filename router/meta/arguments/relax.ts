@@ -36,9 +36,9 @@ const OLD_DRAFT = /draft-0[3-7]/
 export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefined {
   const { $schema } = schema
   const oldReferences = typeof $schema === 'string' && OLD_DRAFT.test($schema)
-  const relaxing: Relaxing = { rigour, oldReferences, left: MAX_PARTS, lost: false }
+  const relaxing: Relaxing = { rigour, oldReferences, left: MAX_PARTS, unsupported: false }
   const relaxed = relaxPart(relaxing, schema, 0)
-  return relaxing.lost ? undefined : relaxed
+  return relaxing.unsupported ? undefined : relaxed
 }
 
 /** Names that a schema requires. One with a default is not required, although some libraries list it. */
@@ -54,14 +54,14 @@ export function requiredNames({ required, properties }: JsonObject): string[] {
     .slice(0, MAX_REQUIRED)
 }
 
-type Relaxing = { rigour: Rigour; oldReferences: boolean; left: number; lost: boolean }
+type Relaxing = { rigour: Rigour; oldReferences: boolean; left: number; unsupported: boolean }
 
 function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: number): JsonObject {
-  if (--relaxing.left < 0 || depth > MAX_PART_DEPTH) relaxing.lost = true
-  if (!isObject(value) || relaxing.lost) return {}
+  if (--relaxing.left < 0 || depth > MAX_PART_DEPTH) relaxing.unsupported = true
+  if (!isObject(value) || relaxing.unsupported) return {}
   const { $ref, $id } = value
   // Inside a part with its own $id, references resolve elsewhere.
-  if (typeof $id === 'string' && depth > 0) relaxing.lost = true
+  if (typeof $id === 'string' && depth > 0) relaxing.unsupported = true
   if (value.nullable === true && value.type === undefined)
     return {
       [STEP]: 1,
@@ -69,12 +69,12 @@ function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: numb
     }
   if ($ref === undefined)
     return { ...ownRules(relaxing, value, depth), ...innerRules(relaxing, value, depth) }
-  if (typeof $ref !== 'string' || !$ref.startsWith('#')) relaxing.lost = true
+  if (typeof $ref !== 'string' || !$ref.startsWith('#')) relaxing.unsupported = true
   const { $defs, definitions, ...beside } = innerRules(relaxing, value, depth)
-  const places = defined({ $defs, definitions })
+  const definitionParts = defined({ $defs, definitions })
   return relaxing.oldReferences
-    ? { [STEP]: 1, $ref, ...places }
-    : { ...ownRules(relaxing, value, depth), $ref, ...beside, ...places }
+    ? { [STEP]: 1, $ref, ...definitionParts }
+    : { ...ownRules(relaxing, value, depth), $ref, ...beside, ...definitionParts }
 }
 
 /** Rules of a part for the value itself. Enum values take precedence over a type, which sometimes contradicts them. */

@@ -39,7 +39,7 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   const sentMs = performance.now()
   let answer: McpResponse | Fault
   try {
-    const { params, headers } = carried(sent, caller, span)
+    const { params, headers } = outgoing(sent, caller, span)
     const upstreamCaller = headers === caller.headers ? caller : { ...caller, headers }
     const call = { method, params, argumentsText, caller: upstreamCaller }
     answer =
@@ -86,7 +86,7 @@ function grantedOf({ tool, method, params }: Forwarded): Granted | undefined {
 }
 
 /** Params and headers to send: with the span's context, and with the arguments that the tool requires in headers. */
-function carried({ params, tool }: Forwarded, caller: Caller, span: Span | undefined) {
+function outgoing({ params, tool }: Forwarded, caller: Caller, span: Span | undefined) {
   const headers = tool ? withParamHeaders(caller.headers, tool, params.arguments) : caller.headers
   return span ? carrying(span.context(), params, headers) : { params, headers }
 }

@@ -6,7 +6,7 @@ import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { mayRead } from '../../access/reachable.ts'
 import { textAt } from '../arguments/given-arguments.ts'
-import { carriesTasks } from '../listing/describe.ts'
+import { supportsTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
 import { readCompleted } from '../resources/completed.ts'
@@ -45,7 +45,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
   if (method === 'tools/call') return callTool(work, server)
   const list = LISTS.get(method)
   if (list) return listOf(work, server, list)
-  if (method.startsWith('tasks/') && !carriesTasks(server, catalog))
+  if (method.startsWith('tasks/') && !supportsTasks(server, catalog))
     return notFound(
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
@@ -79,15 +79,15 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   if (tool === undefined) return unknownTool(work, server)
   const limited = refuseLimited(work, server, tool)
   if (limited) return limited
-  const carried = params.task === undefined || carriesTasks(server, catalog)
-  const sent = carried ? params : untasked(params)
+  const supported = params.task === undefined || supportsTasks(server, catalog)
+  const sent = supported ? params : withoutTask(params)
   const argumentsText = textAt(request, 'arguments')
   const answer = await forward(work, { server, method, params: sent, tool, argumentsText })
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }
 
 /** Removes `task` for a server that does not support tasks. */
-function untasked({ task: _, ...params }: JsonObject): JsonObject {
+function withoutTask({ task: _, ...params }: JsonObject): JsonObject {
   return params
 }
 

@@ -10,11 +10,11 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { PROFILES } from '../profiles/profiles.ts'
 import { instructionsOf } from './instructions.ts'
 
-/** `tells`: whether clients are notified of changed lists. Returns undefined for an unknown route. */
-export function describe(catalog: Catalog, route: McpRoute, tells: boolean): RouteDescription | undefined {
+/** `notifies`: whether clients are notified of changed lists. Returns undefined for an unknown route. */
+export function describe(catalog: Catalog, route: McpRoute, notifies: boolean): RouteDescription | undefined {
   return route.kind === 'server'
-    ? describeServer(catalog, route.server, tells)
-    : describeGateway(catalog, route.profile, tells)
+    ? describeServer(catalog, route.server, notifies)
+    : describeGateway(catalog, route.profile, notifies)
 }
 
 export function isServed({ config }: Catalog, profile: Profile): boolean {
@@ -25,7 +25,7 @@ export function isServed({ config }: Catalog, profile: Profile): boolean {
  * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. With a view, also
  * only if callers are distinguished by credentials, since otherwise task ids are not bound to callers.
  */
-export function carriesTasks(
+export function supportsTasks(
   { name, sessions }: RouterServer,
   { catalogs, view, config }: Pick<Catalog, 'catalogs' | 'view' | 'config'>,
 ): boolean {
@@ -34,10 +34,10 @@ export function carriesTasks(
   return sessions === 'perClient' || (known !== undefined && isModernVersion(known.protocol))
 }
 
-function describeGateway(catalog: Catalog, name: Profile, tells: boolean): RouteDescription | undefined {
+function describeGateway(catalog: Catalog, name: Profile, notifies: boolean): RouteDescription | undefined {
   if (!isServed(catalog, name)) return undefined
-  const changing = tells ? { listChanged: true } : {}
-  const toolsChange = name === 'registry' || (name === 'direct' && tells)
+  const changing = notifies ? { listChanged: true } : {}
+  const toolsChange = name === 'registry' || (name === 'direct' && notifies)
   return {
     capabilities: {
       tools: toolsChange ? { listChanged: true } : {},
@@ -51,14 +51,14 @@ function describeGateway(catalog: Catalog, name: Profile, tells: boolean): Route
   }
 }
 
-function describeServer(catalog: Catalog, name: string, tells: boolean): RouteDescription | undefined {
+function describeServer(catalog: Catalog, name: string, notifies: boolean): RouteDescription | undefined {
   const { catalogs, servers, config } = catalog
   const server = servers.get(name)
   if (!config.exposeServers || !server) return undefined
   const known = catalogs.get(name)
   const declared = Object.entries(known?.capabilities ?? { tools: {} }).flatMap(([capability, value]) => {
-    const carried = carriedOf(server, catalog, capability, value, tells)
-    return carried === undefined ? [] : [[capability, carried] as const]
+    const supported = supportedPart(server, catalog, capability, value, notifies)
+    return supported === undefined ? [] : [[capability, supported] as const]
   })
   return {
     capabilities: Object.fromEntries(declared),
@@ -68,23 +68,23 @@ function describeServer(catalog: Catalog, name: string, tells: boolean): RouteDe
 }
 
 /** The part of a capability that works for clients here; undefined: none. Unknown capabilities pass, as unknown methods do. */
-function carriedOf(
+function supportedPart(
   server: RouterServer,
   catalog: Catalog,
   capability: string,
   value: JsonValue | undefined,
-  tells: boolean,
+  notifies: boolean,
 ): JsonValue | undefined {
   switch (capability) {
     case 'tools':
     case 'prompts':
-      return listCapability(value, tells)
+      return listCapability(value, notifies)
     case 'resources':
-      return { ...listCapability(value, tells), ...(declares(value, 'subscribe') && { subscribe: true }) }
+      return { ...listCapability(value, notifies), ...(declares(value, 'subscribe') && { subscribe: true }) }
     case 'logging':
       return hasOwnLog(server) ? {} : undefined
     case 'tasks':
-      return carriesTasks(server, catalog) ? taskCapability(value, catalog) : undefined
+      return supportsTasks(server, catalog) ? taskCapability(value, catalog) : undefined
     default:
       return value
   }
@@ -97,8 +97,8 @@ function taskCapability(value: JsonValue | undefined, { config }: Catalog): Json
   return rest
 }
 
-function listCapability(value: JsonValue | undefined, tells: boolean): JsonObject {
-  return tells && declares(value, 'listChanged') ? { listChanged: true } : {}
+function listCapability(value: JsonValue | undefined, notifies: boolean): JsonObject {
+  return notifies && declares(value, 'listChanged') ? { listChanged: true } : {}
 }
 
 /** Log messages can be assigned to a call only if it has a stream or a session of its own. */

@@ -6,9 +6,9 @@ const MAX_CURSOR_CHARACTERS = 256
 const MAX_KEY_CHARACTERS = 32
 const BEGINNING = 24
 const HASH_CHARACTERS = 8
-const HASH_SIGN = '\0'
+const HASH_SEPARATOR = '\0'
 /** Length of the hash of the request parameters, which rejects cursors of other requests. */
-const ASKED_CHARACTERS = 4
+const REQUEST_HASH_CHARACTERS = 4
 const RANK = /^\d{1,4}$/
 
 export type Page<T> = { items: T[]; nextCursor?: string }
@@ -44,7 +44,7 @@ function itemsAfter<T>(
 ): Iterable<T> | undefined {
   const position = positionIn(cursor, asked)
   if (position === undefined) return undefined
-  const [after = '', hash] = position.split(HASH_SIGN)
+  const [after = '', hash] = position.split(HASH_SEPARATOR)
   const rest = [...items].filter(item => keyOf(item) > after)
   if (hash === undefined) return rest
   const last = rest.findIndex(item => keyOf(item).startsWith(after) && hashOf(keyOf(item)) === hash)
@@ -65,18 +65,18 @@ export function rankAt(cursor: unknown, asked: string): number | undefined {
 function positionIn(cursor: unknown, asked: string): string | undefined {
   if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR_CHARACTERS) return undefined
   const text = Buffer.from(cursor, 'base64url').toString()
-  return text.startsWith(signOf(asked)) ? text.slice(ASKED_CHARACTERS) : undefined
+  return text.startsWith(requestHash(asked)) ? text.slice(REQUEST_HASH_CHARACTERS) : undefined
 }
 
-function signOf(asked: string): string {
-  return hashOf(asked).slice(0, ASKED_CHARACTERS)
+function requestHash(asked: string): string {
+  return hashOf(asked).slice(0, REQUEST_HASH_CHARACTERS)
 }
 
 function cursorOf(key: string, asked: string): string {
-  const isShort = key.length <= MAX_KEY_CHARACTERS && !key.includes(HASH_SIGN)
-  const [start = ''] = key.slice(0, BEGINNING).split(HASH_SIGN)
-  const position = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SIGN}${hashOf(key)}`
-  return Buffer.from(`${signOf(asked)}${position}`).toString('base64url')
+  const isShort = key.length <= MAX_KEY_CHARACTERS && !key.includes(HASH_SEPARATOR)
+  const [start = ''] = key.slice(0, BEGINNING).split(HASH_SEPARATOR)
+  const position = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SEPARATOR}${hashOf(key)}`
+  return Buffer.from(`${requestHash(asked)}${position}`).toString('base64url')
 }
 
 function hashOf(key: string): string {

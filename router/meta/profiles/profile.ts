@@ -22,7 +22,7 @@ export function metaToolProfile(
   given: Pick<ProfileTools, 'script' | 'prices' | 'words'>,
 ): ProfileTools {
   const [plain, withScript] = [listOf(tools), listOf([...tools, given.script])]
-  const withReading = listOf([...tools, readingOnly(given.script)])
+  const withReadOnlyScript = listOf([...tools, readOnlyScript(given.script)])
   return {
     ...given,
     tools: byName(tools),
@@ -30,7 +30,7 @@ export function metaToolProfile(
       countList(work, work.catalog.totals.tokens, definitionTokens(work.catalog, given))
       const { code } = work.catalog.config
       if (!code) return plain
-      return code.tools.readOnly ? withReading : withScript
+      return code.tools.readOnly ? withReadOnlyScript : withScript
     },
   }
 }
@@ -42,11 +42,11 @@ function listOf(tools: readonly MetaTool[]): McpResponse {
 
 /** The meta-tool that runs scripts as it is listed; undefined if there are none. */
 export function listedScript({ config: { code } }: Catalog, script: MetaTool): MetaTool | undefined {
-  return code?.tools.readOnly ? readingOnly(script) : code && script
+  return code?.tools.readOnly ? readOnlyScript(script) : code && script
 }
 
 /** The script meta-tool of a gateway whose scripts may call only read-only tools. */
-function readingOnly(script: MetaTool): MetaTool {
+function readOnlyScript(script: MetaTool): MetaTool {
   const definition = { ...script.definition, annotations: { readOnlyHint: true } } as MetaTool['definition']
   return { ...script, definition }
 }

@@ -31,12 +31,12 @@ export type SubscribeDependencies = {
 
 /** Replies once the server has accepted the subscription, then passes updates on until the signal aborts. */
 export async function subscribe(
-  means: SubscribeDependencies,
+  dependencies: SubscribeDependencies,
   route: McpRoute,
   subscription: Subscription,
   signal: AbortSignal,
 ): Promise<McpResponse> {
-  const { catalog, pool, observer } = means
+  const { catalog, pool, observer } = dependencies
   const target = targetOf(catalog, route, subscription.uri)
   const { caller } = subscription
   const method = 'resources/subscribe'
@@ -65,9 +65,9 @@ export async function subscribe(
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
   const seen = { catalog }
-  const mayTell = (uri: string) => mayRead(seen.catalog, server, uri)
+  const mayReport = (uri: string) => mayRead(seen.catalog, server, uri)
   const answer = await pool
-    .subscribe(server.name, translated(route, subscription, target, mayTell), either)
+    .subscribe(server.name, translated(route, subscription, target, mayReport), either)
     .catch(asFault)
   const totalMs = performance.now() - begunMs
   const outcome = outcomeOf(answer)
@@ -83,9 +83,9 @@ export async function subscribe(
     by,
     sent: { params: { uri: target.uri }, answer },
   })
-  if (answer instanceof Fault) return unanswered(answer, server, means.words)
+  if (answer instanceof Fault) return unanswered(answer, server, dependencies.words)
   if (answer.error) return answer
-  if (catalog.view) void endWithView(means, target, over, either, seen)
+  if (catalog.view) void endWithView(dependencies, target, over, either, seen)
   return { result: {} }
 }
 
@@ -123,12 +123,12 @@ function translated(
   route: McpRoute,
   subscription: Subscription,
   target: ResourceTarget,
-  mayTell: (uri: string) => boolean,
+  mayReport: (uri: string) => boolean,
 ): Subscription {
   const known = subscription.uri
   const { uri, server } = target
   const knownOf = (updated: JsonValue | undefined): JsonValue => {
-    if (updated === uri || typeof updated !== 'string' || !mayTell(updated)) return known
+    if (updated === uri || typeof updated !== 'string' || !mayReport(updated)) return known
     return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }
   const onUpdate = ({ method, params }: Notification): void =>

@@ -88,19 +88,19 @@ export function foldSchema(
   const short = new WeakMap<object, boolean>()
   const cost = (part: JsonValue) => tokensOfCut(JSON.stringify(part), { length, tokens })
   for (const detail of DETAILS) {
-    const drawing = { root: schema, detail, left: mostTokens, short, asked, enums: new WeakMap() }
-    const shown = draw(drawing, schema, detail.depth)
-    const spent = drawing.left < 0 || !isObject(shown) ? Number.POSITIVE_INFINITY : cost(shown)
+    const rendering = { root: schema, detail, left: mostTokens, short, asked, enums: new WeakMap() }
+    const shown = render(rendering, schema, detail.depth)
+    const spent = rendering.left < 0 || !isObject(shown) ? Number.POSITIVE_INFINITY : cost(shown)
     if (spent <= mostTokens) return { schema: shown as JsonObject, folded: true, tokens: spent }
   }
   const shown = namesOnly(schema, mostTokens, cost)
   return { schema: shown, folded: true, tokens: cost(shown) }
 }
 
-type Drawing = {
+type Rendering = {
   root: JsonObject
   detail: Detail
-  /** How many more nodes may be drawn; each costs at least a token, so drawing more than the budget is useless. */
+  /** How many more nodes may be rendered; each costs at least a token, so rendering more than the budget is useless. */
   left: number
   /** Caches which lists and objects are short: many references may point at the same large one. */
   short: WeakMap<object, boolean>
@@ -110,21 +110,22 @@ type Drawing = {
   enums: WeakMap<object, JsonObject>
 }
 
-function draw(drawing: Drawing, value: JsonValue | undefined, depth: number): JsonValue {
-  if (--drawing.left < 0 || !isObject(value)) return value === false ? false : {}
-  const schema = referred(drawing.root, value)
-  if (depth <= 0 && hidesSomething(schema)) return drawFolded(drawing, schema)
-  const drawn = leaf(drawing, schema)
-  if (schema.$ref !== undefined) drawn.$comment = 'folded'
-  if (isObject(schema.properties)) drawProperties(drawing, schema, schema.properties, depth, drawn)
+function render(rendering: Rendering, value: JsonValue | undefined, depth: number): JsonValue {
+  if (--rendering.left < 0 || !isObject(value)) return value === false ? false : {}
+  const schema = referred(rendering.root, value)
+  if (depth <= 0 && hidesSomething(schema)) return renderFolded(rendering, schema)
+  const rendered = leaf(rendering, schema)
+  if (schema.$ref !== undefined) rendered.$comment = 'folded'
+  if (isObject(schema.properties)) renderProperties(rendering, schema, schema.properties, depth, rendered)
   for (const key of SINGLES)
-    if (isObject(schema[key])) drawn[key] = draw(drawing, schema[key], depth - 1)
-    else if (typeof schema[key] === 'boolean') drawn[key] = schema[key]
+    if (isObject(schema[key])) rendered[key] = render(rendering, schema[key], depth - 1)
+    else if (typeof schema[key] === 'boolean') rendered[key] = schema[key]
   for (const key of LISTS) {
     const list = schema[key]
-    if (Array.isArray(list)) drawn[key] = drawSome(drawing, list, part => draw(drawing, part, depth - 1))
+    if (Array.isArray(list))
+      rendered[key] = renderSome(rendering, list, part => render(rendering, part, depth - 1))
   }
-  return drawn
+  return rendered
 }
 
 /** Whether folding a schema leaves something out: an object that may contain anything has no parts to request. */
@@ -142,27 +143,31 @@ function isEmpty(value: object): boolean {
 }
 
 /** A schema without its parts, except what the items of an array are if they have none themselves: that costs no more than a comment. */
-function drawFolded(drawing: Drawing, schema: JsonObject): JsonObject {
+function renderFolded(rendering: Rendering, schema: JsonObject): JsonObject {
   const { items, ...rest } = schema
-  const drawn = leaf(drawing, schema)
+  const rendered = leaf(rendering, schema)
   if (!isObject(items) || hidesSomething(rest) || hidesSomething(items))
-    return { ...drawn, $comment: foldedComment(schema, drawing.detail.hints) }
-  drawing.left--
-  return { ...drawn, items: leaf(drawing, items) }
+    return { ...rendered, $comment: foldedComment(schema, rendering.detail.hints) }
+  rendering.left--
+  return { ...rendered, items: leaf(rendering, items) }
 }
 
 /** All items of a list, until the limit of nodes is reached. */
-function drawSome<T>(drawing: Drawing, list: readonly T[], drawOne: (item: T) => JsonValue): JsonValue[] {
-  const drawn: JsonValue[] = []
+function renderSome<T>(
+  rendering: Rendering,
+  list: readonly T[],
+  renderOne: (item: T) => JsonValue,
+): JsonValue[] {
+  const rendered: JsonValue[] = []
   for (const item of list) {
-    if (drawing.left < 0) break
-    drawn.push(drawOne(item))
+    if (rendering.left < 0) break
+    rendered.push(renderOne(item))
   }
-  return drawn
+  return rendered
 }
 
-function drawProperties(
-  drawing: Drawing,
+function renderProperties(
+  rendering: Rendering,
   schema: JsonObject,
   properties: JsonObject,
   depth: number,
@@ -170,16 +175,16 @@ function drawProperties(
 ): void {
   const required = requiredOf(schema)
   const names = sortedNames(properties, required)
-  const drawn = drawSome(drawing, names, name =>
-    draw(drawing, properties[name], depth - (required.has(name) ? 1 : 2)),
+  const rendered = renderSome(rendering, names, name =>
+    render(rendering, properties[name], depth - (required.has(name) ? 1 : 2)),
   )
-  into.properties = Object.fromEntries(drawn.map((part, at) => [names[at], part]))
+  into.properties = Object.fromEntries(rendered.map((part, at) => [names[at], part]))
   if (required.size > 0) into.required = [...required]
 }
 
 /** The keywords of a schema itself, without the schemas in it. */
-function leaf(drawing: Drawing, schema: JsonObject): JsonObject {
-  const { detail, short } = drawing
+function leaf(rendering: Rendering, schema: JsonObject): JsonObject {
+  const { detail, short } = rendering
   const shown: JsonObject = {}
   for (const key of SCALARS) {
     const value = schema[key]
@@ -189,16 +194,16 @@ function leaf(drawing: Drawing, schema: JsonObject): JsonObject {
   const { description } = schema
   if (typeof description === 'string' && detail.descriptionCharacters > 0)
     shown.description = shorten(description, detail.descriptionCharacters)
-  return Array.isArray(schema.enum) ? { ...shown, ...enumOf(drawing, schema.enum) } : shown
+  return Array.isArray(schema.enum) ? { ...shown, ...enumOf(rendering, schema.enum) } : shown
 }
 
-function enumOf(drawing: Drawing, values: readonly JsonValue[]): JsonObject {
-  const known = drawing.enums.get(values) ?? cutEnum(drawing, values)
-  drawing.enums.set(values, known)
+function enumOf(rendering: Rendering, values: readonly JsonValue[]): JsonObject {
+  const known = rendering.enums.get(values) ?? cutEnum(rendering, values)
+  rendering.enums.set(values, known)
   return known
 }
 
-function cutEnum({ detail, short, asked }: Drawing, values: readonly JsonValue[]): JsonObject {
+function cutEnum({ detail, short, asked }: Rendering, values: readonly JsonValue[]): JsonObject {
   if (isShortEnum(values, detail.enumCharacters)) return { enum: [...values] }
   const first = values.slice(0, detail.enumValues).filter(value => isShort(value, short))
   const later = values.slice(detail.enumValues, MAX_COMPARED).filter(value => isNear(value, asked))
@@ -266,7 +271,7 @@ function referred(root: JsonObject, schema: JsonObject): JsonObject {
   return Object.fromEntries(read)
 }
 
-function isShort(value: JsonValue, short: Drawing['short']): boolean {
+function isShort(value: JsonValue, short: Rendering['short']): boolean {
   if (typeof value !== 'object' || value === null) return String(value).length <= MAX_SCALAR_CHARACTERS
   const known = short.get(value) ?? JSON.stringify(value).length <= MAX_SCALAR_CHARACTERS
   short.set(value, known)

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../../core/json
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { escapeTokens, tokensOfCut } from '../../../catalog/estimate.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { needsOf } from '../../finding/companions.ts'
+import { needsOf } from '../../finding/prerequisites.ts'
 import type { Found } from '../../finding/search-catalog.ts'
 import { lineCost, rounded } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
@@ -16,15 +16,15 @@ export const SCHEMA_KEY_TOKENS = 4
 export type ToolLine = { line: JsonObject; found: Found<ToolRoute>; tokens: number }
 
 /** The first hits get longer descriptions than the rest. */
-const CLOSE_CHARACTERS = 130
-const SKIMMED_CHARACTERS = 60
+const FIRST_HITS_CHARACTERS = 130
+const OTHER_HITS_CHARACTERS = 60
 /** Share of the room that the description of a tool asked for by path may take from its schema. */
 const WHOLE_DESCRIPTION_SHARE = 0.4
 const MAX_META_TOKENS = 30
 /** A cut text may cost slightly more than its share of the whole. */
 const CUT_SHARE = 0.9
 /** How much of a long description is read. */
-const MAX_SKIMMED_CHARACTERS = 16_384
+const MAX_READ_CHARACTERS = 16_384
 const MIN_DESCRIPTION_CHARACTERS = 40
 
 /**
@@ -74,7 +74,7 @@ function toolLine(catalog: Catalog, found: Found<ToolRoute>, first: boolean, roo
 /** For an exact path the whole description if its schema fits too; otherwise shortened to leave room for the schema. */
 function describe({ item, whole }: Found<ToolRoute>, first: boolean, room: number): string {
   const { description = '' } = item.definition
-  const most = first ? CLOSE_CHARACTERS : SKIMMED_CHARACTERS
+  const most = first ? FIRST_HITS_CHARACTERS : OTHER_HITS_CHARACTERS
   if (!whole) return description.length <= most ? description : shorten(oneLine(description), most)
   const left = Math.max(room - item.schemaTokens - SCHEMA_KEY_TOKENS, room * WHOLE_DESCRIPTION_SHARE)
   if (descriptionCost(description, item) <= left) return description
@@ -101,5 +101,5 @@ function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
 
 /** Without line breaks and indentation, which cost tokens and say little. */
 function oneLine(text: string): string {
-  return text.slice(0, MAX_SKIMMED_CHARACTERS).replaceAll(/\s+/g, ' ').trim()
+  return text.slice(0, MAX_READ_CHARACTERS).replaceAll(/\s+/g, ' ').trim()
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { needsOf } from '../../finding/companions.ts'
+import { needsOf } from '../../finding/prerequisites.ts'
 import {
   type Found,
   type FoundItems,

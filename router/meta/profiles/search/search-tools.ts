@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
-import { needsOf } from '../../finding/companions.ts'
+import { needsOf } from '../../finding/prerequisites.ts'
 import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
@@ -29,9 +29,9 @@ import { readServerScope, toolLine } from './servers.ts'
 
 const DEFAULT_LIMIT = 10
 const OPERATIONS: JsonValue[] = ['search', 'list']
-const CLOSE_HITS = 3
-const CLOSE_CHARACTERS = 240
-const SKIMMED_CHARACTERS = 140
+const FIRST_HITS = 3
+const FIRST_HITS_CHARACTERS = 240
+const OTHER_HITS_CHARACTERS = 140
 const MAX_LIST_DESCRIPTION_CHARACTERS = 100
 const LISTS_ALL = 'No tool holds the words of the query: all are listed.'
 /** Share of the answer for names that were not found. */
@@ -158,9 +158,9 @@ function answer(
 function described({ definition }: ToolRoute, rank: number, isListed: boolean): string {
   const most = isListed
     ? MAX_LIST_DESCRIPTION_CHARACTERS
-    : rank < CLOSE_HITS
-      ? CLOSE_CHARACTERS
-      : SKIMMED_CHARACTERS
+    : rank < FIRST_HITS
+      ? FIRST_HITS_CHARACTERS
+      : OTHER_HITS_CHARACTERS
   return shorten(definition.description ?? '', most)
 }
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 
-const MAX_COMPANIONS = 2
+const MAX_PREREQUISITES = 2
 /** How much of a text is read. */
 const MAX_CHARACTERS = 4_000
 const MAX_PARAMETERS = 100
@@ -17,11 +17,11 @@ const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't
 
 /** Paths of tools of the same server that the description says to call before, or that a required parameter's text names; undefined if there are none. */
 export function needsOf(catalog: Pick<Catalog, 'toolByName'>, tool: ToolRoute): string[] | undefined {
-  const paths = companionsOf(catalog, tool)
+  const paths = prerequisitesOf(catalog, tool)
   return paths.length > 0 ? paths : undefined
 }
 
-function companionsOf(
+function prerequisitesOf(
   { toolByName }: Pick<Catalog, 'toolByName'>,
   { server, tool, definition }: ToolRoute,
 ): string[] {
@@ -30,7 +30,7 @@ function companionsOf(
   for (const text of texts)
     for (const [name] of text.matchAll(NAME)) {
       const known = name === tool ? undefined : toolByName.get(`${server}:${name}`)
-      if (known && paths.size < MAX_COMPANIONS) paths.add(known.path)
+      if (known && paths.size < MAX_PREREQUISITES) paths.add(known.path)
     }
   return [...paths]
 }

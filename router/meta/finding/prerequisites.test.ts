@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { JsonObject } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { needsOf } from './companions.ts'
+import { needsOf } from './prerequisites.ts'
 
 const NAMES = ['query_metrics', 'list_datasources', 'listFolders', 'search']
 const routes = NAMES.map(tool => ({ server: 'graphs', tool, path: `graphs:${tool}` }))
