@@ -43,7 +43,7 @@ export type HandlerOptions = CallerCatalogsOptions & {
   pool: Pool
   observer: RouterObserver
   encodeQuery?: QueryEncoder
-  /** Stores what is cut out of results. Absent: it is lost, and answers say so. */
+  /** Stores texts that are cut out of results. Absent: they are lost, and answers say so. */
   results?: KeptResults
   /** Runs scripts of agents. Absent: none are run. */
   scripts?: Scripts

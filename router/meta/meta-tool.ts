@@ -37,7 +37,7 @@ export type Work = {
   readonly once: Once
   /** State of clients between their requests. Absent: clients get no notifications between requests. */
   readonly clients?: Clients
-  /** Stores what is cut out of results. Absent: it is lost, and the answer says so. */
+  /** Stores texts that are cut out of results. Absent: they are lost, and the answer says so. */
   readonly results?: KeptResults
   /** Runs scripts of agents. Absent: none are run. */
   readonly scripts?: Scripts

@@ -55,7 +55,7 @@ export type PoolMemberOptions = {
   /** Receives what the upstream sends to one client between that client's calls. */
   listener: SessionListener
   wakes: WakeRequests
-  /** Called when the upstream says that a list has changed. */
+  /** Called when the upstream notifies that a list has changed. */
   onListChanged?: () => void
 }
 
@@ -182,7 +182,7 @@ export class PoolMember {
     this.#upstream?.tell?.(client, notification)
   }
 
-  /** Ends what the upstream keeps for a client that left. */
+  /** Ends the session that the upstream keeps for a client that left. */
   forget(client: string): void {
     this.#upstream?.forget?.(client)
   }

@@ -270,7 +270,7 @@ function start(answer: Answerer) {
   }
 }
 
-/** Upstreams that answer only when the test says so; `order` names the calls in the order they arrived. */
+/** Upstreams that answer only when the test lets them; `order` lists the calls in the order of arrival. */
 function startPending() {
   const pending: PromiseWithResolvers<McpResponse>[] = []
   const order: unknown[] = []

@@ -44,7 +44,7 @@ export type Pool = {
   attach(listener: SessionListener): void
   /** Forwards a client's notification, such as `notifications/roots/list_changed`, to its own sessions. */
   tell(client: string, notification: Notification): void
-  /** Ends what the upstreams keep for a client that left, such as its own child process. */
+  /** Ends the sessions that the upstreams keep for a client that left, such as its own child process. */
   forget(client: string): void
   /** One entry for each server, sorted by name. */
   status(): PoolMemberStatus[]

@@ -77,7 +77,7 @@ async function refused(promise: Promise<unknown>): Promise<unknown> {
   return fault.details.reason
 }
 
-test('each user has one upstream, whichever credential and client the calls come with', async () => {
+test('each user has one upstream, for all credentials and clients of the user', async () => {
   const { call, opened } = start()
   await Promise.all([call(token('ada')), call(token('ben')), call(token('ada'))])
   await call({ ...token('ada'), client: 'another client' })

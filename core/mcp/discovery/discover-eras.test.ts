@@ -38,7 +38,7 @@ async function discovered(
   return last
 }
 
-/** A server that lists two pages of tools, and one of everything else. */
+/** A server that lists two pages of tools, and one page of each other list. */
 async function startLists(era: Era, tools: readonly unknown[], onDeclared = (_capabilities: unknown) => {}) {
   const cached = era === 'modern' ? { resultType: 'complete', ttlMs: 5_000, cacheScope: 'public' } : {}
   const list = (result: JsonObject) => answer({ ...result, ...cached })

@@ -1,4 +1,4 @@
-/** Updates of resources as servers of both eras tell them. */
+/** Notifications of resource updates as servers of both eras send them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { covers, readUpdate } from './resource-update.ts'

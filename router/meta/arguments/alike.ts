@@ -4,7 +4,7 @@
 const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
 const MAX_CHARACTERS = 100
 
-/** The one of `known` that is spelled alike: "pageId" for "page_id" and "Page-ID"; undefined if there is none, or several. */
+/** The known name that differs only in case and separators: "pageId" for "page_id" and "Page-ID"; undefined if there is none, or several. */
 export function onlyAlike(text: string, known: readonly string[]): string | undefined {
   if (text.length > MAX_CHARACTERS) return undefined
   const wanted = lettersOf(text)

@@ -6,7 +6,7 @@ import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
 import { showValue } from './show-value.ts'
 
-/** What a schema check says about arguments: whether they are valid, and if not, why. */
+/** The result of a schema check: whether arguments are valid, and if not, why. */
 export type Check = {
   fits(args: JsonObject): boolean | undefined
   problems(args: JsonObject): ErrorObject[] | undefined

@@ -12,7 +12,7 @@ export type ReadName = {
 const NAME_KEYS = ['tool_path', 'toolName', 'tool', 'tool_name', 'name']
 const SERVER_KEYS = ['serverId', 'server_name', 'server', 'serverName']
 
-/** Reads `key`, otherwise another field, joined with the server if that is given beside it. Undefined if there is none. */
+/** Reads `key`, otherwise another field, and puts the server in front if another field names it. Undefined if there is no name. */
 export function readName(call: JsonObject, key: string): ReadName | undefined {
   const used = [key, ...NAME_KEYS].find(candidate => textAt(call, candidate) !== undefined)
   if (used === undefined) return undefined

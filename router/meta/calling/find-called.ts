@@ -1,4 +1,4 @@
-/** Finds the tool or prompt that a name stands for, tolerating small mistakes; used by everything that takes a name. Pure. */
+/** Finds the tool or prompt with a name, tolerating small mistakes; used by all meta-tools that take a name. Pure. */
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'

@@ -1,4 +1,4 @@
-/** Which tools an answer names as needed before another. */
+/** Which tools an answer names as prerequisites of another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../core/json.ts'

@@ -15,7 +15,7 @@ const BEFORE =
   /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
 const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i
 
-/** Paths of tools of the same server that the description says to call before, or that a required parameter's text names; undefined if there are none. */
+/** Paths of tools of the same server that the description names as to be called before, or that a required parameter's description names. */
 export function needsOf(catalog: Pick<Catalog, 'toolByName'>, tool: ToolRoute): string[] | undefined {
   const paths = prerequisitesOf(catalog, tool)
   return paths.length > 0 ? paths : undefined

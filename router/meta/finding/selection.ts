@@ -16,7 +16,7 @@ export function selectedNames(query: string): string[] {
 }
 
 /**
- * The queries with each selection replaced by what it selects: paths of tools, or the name as it is where no tool has it. A name that
+ * The queries with each selection replaced by the paths of the selected tools, or by the name itself if no tool has it. A name that
  * several servers use selects the tools of all.
  */
 export function expandSelections(
@@ -34,7 +34,7 @@ export function expandSelections(
   return [...new Set(expanded)].slice(0, most)
 }
 
-/** All tools with a name: by path, by listed name, or by their own name, which several servers may share; otherwise the one it nearly matches. */
+/** All tools with a name: path, listed name, or own name, which several servers may share; else the one that differs in case or separators. */
 export function toolsNamed(work: Pick<Work, 'catalog' | 'once'>, name: string, wanted = name): ToolRoute[] {
   const { toolByName, toolsByOwnName }: Catalog = work.catalog
   const whole = toolByName.get(wanted)

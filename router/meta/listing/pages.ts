@@ -16,7 +16,7 @@ export type Page<T> = { items: T[]; nextCursor?: string }
 /**
  * Returns the items after the cursor's key while `fits` accepts them, at least one; `keyOf` must increase with the position. `asked`
  * identifies what is paged through: cursors of anything else are invalid. Returns undefined for an invalid cursor. No item is missed
- * when the list changes between pages; if the last item itself was removed, some items that begin alike may be repeated.
+ * when the list changes between pages; if the last item itself was removed, some items whose keys begin with the same characters may be repeated.
  */
 export function pageOf<T>(
   items: Iterable<T>,

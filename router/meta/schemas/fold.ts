@@ -142,7 +142,7 @@ function isEmpty(value: object): boolean {
   return true
 }
 
-/** A schema without its parts, except what the items of an array are if they have none themselves: that costs no more than a comment. */
+/** A schema without its parts, except the items of an array if these have no parts: they cost no more than a comment. */
 function renderFolded(rendering: Rendering, schema: JsonObject): JsonObject {
   const { items, ...rest } = schema
   const rendered = leaf(rendering, schema)

@@ -8,7 +8,7 @@ const MAX_ALTERNATIVES = 6
 const MAX_HINT_CHARACTERS = 40
 
 /**
- * Says what is folded, so that readers know what to ask for: `folded: latitude, longitude` or `folded: {latitude, longitude} or string`.
+ * Names what is folded, so that agents know what to request: `folded: latitude, longitude` or `folded: {latitude, longitude} or string`.
  * `hints`: the most names of properties of one object.
  */
 export function foldedComment(schema: JsonObject, hints: number): string {

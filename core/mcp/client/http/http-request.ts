@@ -44,7 +44,7 @@ export type HttpResponse = {
 
 /**
  * Resolves with any HTTP status. Throws Fault upstream_unreachable (no connection), upstream_died (it broke),
- * upstream_too_large, or what `signal` says; the connection is dropped in all these cases.
+ * upstream_too_large, or the Fault of `signal`; the connection is dropped in all these cases.
  */
 export function sendHttpRequest(
   { pool, clock }: { pool: Dispatcher; clock: Clock },

@@ -37,7 +37,7 @@ function upstreamOf(
   return upstream
 }
 
-/** A client that answers what it is asked, and remembers it. */
+/** A client that answers questions and records them. */
 function client(asked: string[] = []): { asked: string[]; ask: Ask } {
   const ask: Ask = async ({ method, params }) => {
     asked.push(method)
@@ -59,7 +59,7 @@ async function call(upstream: Upstream, name: string, args: JsonObject, more: Ca
 const kinds = KINDS.join(' ')
 const everything = KINDS.map(kind => ANSWERS[kind])
 
-test('questions of a shared server reach the caller of that call, as far as the caller declared them', async t => {
+test('questions of a shared server reach the caller of that call, if the caller declared the capability', async t => {
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const [ann, bob] = [client(), client()]
   const can = { capabilities: CAN_ALL }
@@ -128,7 +128,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
           ask: clients[who]?.ask,
         },
       )
-    // opens the sessions, and the streams for what comes outside of calls
+    // Opens the sessions, and the streams for messages outside of calls.
     await Promise.all([ask(0, false), ask(1, false)])
     await until(() => clients.every(({ asked }) => asked.length === 4))
     const answers = await Promise.all([ask(0, true), ask(1, true)])

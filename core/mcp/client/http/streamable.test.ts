@@ -69,7 +69,7 @@ test('a JSON-RPC error of the upstream is an answer', async t => {
   assert.equal(answer.error?.code, -32602)
 })
 
-test('progress comes back under the token of the caller', async t => {
+test('progress notifications have the progress token of the caller', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))

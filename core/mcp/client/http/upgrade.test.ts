@@ -28,7 +28,7 @@ function call(upstream: Upstream, name: string, more: CallOptions = {}) {
   return upstream.request(callOf({ params: { name }, ...more }), never)
 }
 
-/** A server that speaks one era at a time; `era` may be changed, `done` tells in which one each call was done. */
+/** A server that speaks one era at a time; `era` may be changed, `done` lists the era of each call. */
 async function startChanging(era: Era) {
   const changing = { era, done: [] as Era[] }
   const server = await startRude({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
 
-test('answers as the SDKs write them come with the text of their result', () => {
+test('answers as the SDKs write them are read with the text of their result', () => {
   const result = { content: [{ type: 'text', text: 'ü "quoted" }' }] }
   const resultText = JSON.stringify(result)
   for (const line of [

@@ -53,7 +53,7 @@ export function startReaper(): Reaper {
     started.stdin?.on('error', () => {}) // each write reports its own error
     started.on('error', () => {}) // no /bin/sh: then the writes fail
     started.once('exit', (_code, signal) => {
-      if (signal !== null && !closed) restart() // somebody killed it
+      if (signal !== null && !closed) restart() // it was killed
     })
     started.unref()
     if (started.stdin && 'unref' in started.stdin) (started.stdin as { unref(): void }).unref()

@@ -12,7 +12,7 @@ import { createStdioUpstream, type StdioSpec } from './stdio-upstream.ts'
 const { signal } = new AbortController()
 const STATES_SHOWN = 200
 
-/** A rude server as an upstream, with what it tells; closed after the test. */
+/** A rude server as an upstream, with the events that it emits; closed after the test. */
 function open(
   t: { after(end: () => Promise<void>): void },
   mode: string,

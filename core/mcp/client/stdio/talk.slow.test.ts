@@ -36,7 +36,7 @@ function open(
   return { upstream, call, events }
 }
 
-/** Answers as `ANSWERS` says, and keeps what it was asked. */
+/** Gives the answers in `ANSWERS`, and records the questions. */
 function answering() {
   const asked: string[] = []
   const ask: Ask = async ({ method, params }) => {

@@ -30,7 +30,7 @@ function list(work: Work): McpResponse {
   const pageAt = (at: unknown) => listPage('tools', tools, at, PAGE_ITEMS, PAGE_TOKENS)
   const page = cursor === undefined ? once(catalog, 'first tools', () => pageAt(undefined)) : pageAt(cursor)
   if (!page) return invalid('cursor is not valid')
-  // The meta-tool stands before the tools of the first page.
+  // The script meta-tool comes first on the first page.
   const script = cursor === undefined ? listedScript(catalog, SCRIPT) : undefined
   const own = script ? prices.direct.script : 0
   // Counted once for the whole list, however many pages it is read in.

@@ -8,7 +8,7 @@ import type { Work } from '../../meta-tool.ts'
 export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
 
 const MAX_FOUND = 200
-/** A query narrows the list: hits this much less relevant than the best were not meant. */
+/** A query narrows the list: hits whose relevance is a smaller share of the best one are left out. */
 const MIN_SHARE_OF_BEST = 0.5
 const RANK_DIGITS = 4
 

@@ -1,4 +1,4 @@
-/** Tests of which hits come with their schema. */
+/** Which hits are shown with their schema. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type SchemaNeed, schemaShares } from './schema-shares.ts'

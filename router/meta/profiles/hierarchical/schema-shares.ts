@@ -1,10 +1,10 @@
-/** Decides which found tools come with their schema, and how many tokens each may take. Pure. */
+/** Decides which found tools are shown with their schema, and how many tokens each schema may use. Pure. */
 
 export type SchemaNeed = { relevance: number; weak: boolean; tokens: number }
 
 /** The first hits, which are called most. */
 const FIRST = 3
-/** Hits this much less relevant than the best one are seldom called: they come without a schema. */
+/** Hits this much less relevant than the best one are seldom called: they are shown without a schema. */
 export const MIN_SHARE_OF_BEST = 0.6
 /** Hits that are nearly as relevant as the best one have their schema too, up to a number of schemas. */
 const NEAR_TIE = 0.95
@@ -21,7 +21,7 @@ export function isFirst(rank: number, needs: number): boolean {
 
 /**
  * The tokens for the schema of each hit, 0 for none. The first hits share `room`: what one does not need is left to the others, and a
- * schema that does not fit gets less than it needs. Near ties come whole or not at all. `overhead`: tokens beside each schema.
+ * schema that does not fit gets less than it needs. Near ties are shown whole or not at all. `overhead`: further tokens for each schema.
  */
 export function schemaShares(
   hits: readonly SchemaNeed[],

@@ -25,7 +25,7 @@ export function readToolQuery(query: string): ToolQuery {
 
 /**
  * All visible tools with this name: by path, by listed name, or by their own name, which several servers may share; otherwise the
- * one it nearly matches.
+ * one whose name differs only in case and separators.
  */
 export function selectTools(work: Work, name: string, { id, includes }: ServerScope): ToolRoute[] {
   const { catalog } = work
