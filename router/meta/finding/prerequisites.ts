@@ -15,7 +15,10 @@ const BEFORE =
   /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
 const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i
 
-/** Paths of tools of the same server that the description names as to be called before, or that a required parameter's description names. */
+/**
+ * Paths of tools of the same server that the description says to call before, or that the description of a required parameter names;
+ * undefined if there are none.
+ */
 export function needsOf(catalog: Pick<Catalog, 'toolByName'>, tool: ToolRoute): string[] | undefined {
   const paths = prerequisitesOf(catalog, tool)
   return paths.length > 0 ? paths : undefined
