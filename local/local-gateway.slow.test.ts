@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createLog } from '../core/log.ts'
 import { createTokenCounter, toolText } from '../core/tokens.ts'
+import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { callTool, discoverTools } from '../test/support/mcp.ts'
 import { answer, startRude } from '../test/upstreams/http/rude.ts'
-import { type LocalGateway, type LocalOptions, startLocal } from './local-gateway.ts'
+import type { LocalGateway, LocalOptions } from './local-gateway.ts'
 import type { ServerStatusLine } from './local-status.ts'
 import type { Findings } from './reloader.ts'
 
@@ -29,15 +29,8 @@ async function start(
   options: Partial<LocalOptions> = {},
 ): Promise<Running> {
   const findings: Findings[] = []
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
+  const gateway = await startTestGateway(space, {
     watch: true,
-    cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
-    log: createLog({ level: 'silent' }),
-    onProgress: () => {},
     onFindings: found => findings.push(found),
     ...options,
   })

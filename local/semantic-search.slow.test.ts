@@ -6,29 +6,18 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../core/async.ts'
 import { cachedModelFile } from '../core/encoder/model-place.ts'
-import { createLog } from '../core/log.ts'
 import { startEmbeddings } from '../test/support/embeddings.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
+import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { discoverTools } from '../test/support/mcp.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
-import { startLocal } from './local-gateway.ts'
 
 const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
 
 async function start(t: TestContext, space: Workspace, env: Record<string, string> = {}, clock?: Clock) {
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
-    watch: true,
-    cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
-    log: createLog({ level: 'silent' }),
-    onProgress: () => {},
-    onFindings: () => {},
-    clock,
-  })
+  const own = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env }
+  const gateway = await startTestGateway(space, { watch: true, env: own, clock })
   t.after(() => gateway.close())
   const until = async (reached: () => boolean) => {
     for (let tries = 0; !reached(); tries++) {

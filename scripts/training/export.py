@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from minilm import LAYERS, MATRICES, adapter_change
+from minilm import LAYERS, MATRICES, read_change
 
 # The mean of runs of TRAINED_RANK has a higher rank; what is cut off is small.
 ADAPTER_RANK = 24
@@ -32,12 +32,6 @@ def int8_factors(product):
     }
 
 
-def read_change(path):
-    if path.endswith(".npz"):
-        return np.load(path)
-    return {name: factor.numpy() for name, factor in adapter_change(path).items()}
-
-
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("changes", nargs="+", help="outputs of train.py (.npz), and adapters (.safetensors)")
@@ -48,7 +42,7 @@ def main():
     for layer in range(LAYERS):
         for matrix in MATRICES:
             name = f"{layer}.{matrix}"
-            products = [change[f"{name}.B"].astype(np.float64) @ change[f"{name}.A"].astype(np.float64) for change in changes]
+            products = [change[f"{name}.B"].numpy().astype(np.float64) @ change[f"{name}.A"].numpy().astype(np.float64) for change in changes]
             for part, values in int8_factors(np.mean(products, axis=0)).items():
                 tensors[f"encoder.layer.{name}.weight.{part}"] = np.ascontiguousarray(values)
     # Only one key, since safetensors writes several keys in random order.

@@ -51,6 +51,13 @@ def adapter_change(path):
     return change
 
 
+def read_change(path):
+    """The changes in an adapter (.safetensors), or in an output of train.py (.npz)."""
+    if path.endswith(".npz"):
+        return {name: torch.tensor(values) for name, values in np.load(path).items()}
+    return adapter_change(path)
+
+
 def fold(weights, change):
     """The weights, with B·A added to each matrix."""
     folded = dict(weights)

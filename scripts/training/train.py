@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from minilm import FULL_TOKENS, LAYERS, QUERY_TOKENS, Encoder, Packed, adapter_change, fold, load, no_change, tokenize
+from minilm import FULL_TOKENS, LAYERS, QUERY_TOKENS, Encoder, Packed, fold, load, no_change, read_change, tokenize
 
 # Queries in a step, each with the text of its tool.
 BATCH = 40
@@ -147,19 +147,11 @@ def rate_at(step, given):
     return given.rate * min(1, step / WARMUP_STEPS, fall)
 
 
-def start_change(given):
-    if not given.start:
-        return no_change(given.seed)
-    if given.start.endswith(".npz"):
-        return {name: torch.tensor(values) for name, values in np.load(given.start).items()}
-    return adapter_change(given.start)
-
-
 def main():
     given = read_options()
     torch.manual_seed(given.seed)
     weights, tokenizer = load(given.model)
-    change = start_change(given)
+    change = read_change(given.start) if given.start else no_change(given.seed)
     tools, held_out = read_tools(given.texts, Path(__file__).parent / "data")
     start = Encoder(fold(weights, change))
     vectors = start.encode_all(tokenizer, [tool["full"] for tool in tools], TRAINED_TEXT_TOKENS)
