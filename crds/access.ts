@@ -1,4 +1,4 @@
-/** The parts of a McpGateway that say who may use it: authentication, access rules, rate limits and audit. */
+/** The parts of an McpGateway that say who may use it: authentication, access rules, rate limits and audit. */
 import * as z from 'zod'
 import { configMapKeyRef, labelSelector } from './core-v1.ts'
 import { duration } from './quantity.ts'
@@ -173,7 +173,7 @@ const toolPatterns = patterns('Names of tools')
       .boolean()
       .default(false)
       .describe(
-        'Only tools that are known to be read-only: see `tools.trustHints` and `tools.overrides` of a McpServer.',
+        'Only tools that are known to be read-only: see `tools.trustHints` and `tools.overrides` of an McpServer.',
       ),
   })
 

@@ -1,8 +1,8 @@
-/** Annotations of a McpServer. Without a schema, so that the bridge can use their names without the schema library. */
+/** Annotations of an McpServer. Without a schema, so that the bridge can use their names without the schema library. */
 
-/** An annotation of a McpServer: whenever its value changes, the server's lists are read again. */
+/** An annotation of an McpServer: whenever its value changes, the server's lists are read again. */
 export const REFRESH_ANNOTATION = 'portolan.dev/refresh'
-/** An annotation of a McpServer: its value, a digest from the status, approves changed tools or, in a cluster, a changed package. */
+/** An annotation of an McpServer: its value, a digest from the status, approves changed tools or, in a cluster, a changed package. */
 export const APPROVE_ANNOTATION = 'portolan.dev/approve'
 
 /** An annotation of a Secret: the user whose credentials it holds, as `<issuer>#<subject>`. */

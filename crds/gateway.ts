@@ -90,7 +90,7 @@ const router = z.strictObject({
   expose: exposure,
   pod: freeForm
     .optional()
-    .describe('Parts of the pod, merged as in a McpServer. Its container is named "router".'),
+    .describe('Parts of the pod, merged as in an McpServer. Its container is named "router".'),
   debug: z.boolean().default(false).describe('Whether /debug/status is open.'),
 })
 

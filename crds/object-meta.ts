@@ -41,7 +41,7 @@ export const NAME_RULES = [
   },
 ]
 
-/** Metadata of a McpServer or McpGateway. */
+/** Metadata of an McpServer or McpGateway. */
 export const ownMetadata = metadata(ownName)
 
 /** Metadata of a Secret or ConfigMap. */

@@ -1,4 +1,4 @@
-/** The field `auth` of a McpServer: how the gateway logs in at an upstream, for all callers or for each user. */
+/** The field `auth` of an McpServer: how the gateway logs in at an upstream, for all callers or for each user. */
 import * as z from 'zod'
 import { HEADER_VALUE, labelSelector, secretKeyRef } from './core-v1.ts'
 import { headerName } from './header-name.ts'

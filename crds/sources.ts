@@ -1,4 +1,4 @@
-/** The five sources of a McpServer: an npm or PyPI package, an image, a remote URL, a command of the laptop. */
+/** The five sources of an McpServer: an npm or PyPI package, an image, a remote URL, a command of the laptop. */
 import * as z from 'zod'
 
 const args = z.array(z.string().max(32_768)).max(256).default([]).describe('Arguments of the server.')

@@ -1,4 +1,4 @@
-/** The field `storage` of a McpServer: a volume that keeps what a server installed. */
+/** The field `storage` of an McpServer: a volume that keeps what a server installed. */
 import * as z from 'zod'
 import { volumeSize } from './quantity.ts'
 

@@ -1,4 +1,4 @@
-/** The field `users` of a McpServer: how many users may have something of their own at it, and for how long. */
+/** The field `users` of an McpServer: how many users may have something of their own at it, and for how long. */
 import * as z from 'zod'
 import { duration, volumeSize } from './quantity.ts'
 import { storageClassName } from './storage.ts'

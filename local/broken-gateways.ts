@@ -1,11 +1,11 @@
-/** Finds invalid manifests that may be meant as a McpGateway. If they were ignored, servers could be open to everybody. Pure. */
+/** Finds invalid manifests that may be meant as an McpGateway. If they were ignored, servers could be open to everybody. Pure. */
 import type { Problem } from '../core/errors.ts'
 import type { ManifestFile } from '../core/manifests.ts'
 import { REASON } from '../crds/conditions.ts'
 import { nearestWord } from '../crds/nearest.ts'
 
 const KINDS = ['McpServer', 'McpGateway', 'McpScript']
-/** Matches text of a McpGateway in a document that has no kind, or whose kind is not known because of a syntax error. */
+/** Matches text of an McpGateway in a document that has no kind, or whose kind is not known because of a syntax error. */
 const GATEWAY_TEXT = /\bMcpGat|^\s*["']?(?:access|rateLimits)["']?\s*:/m
 
 /** Returns one problem for each such manifest, with its line. `text`: the content of the file. */

@@ -34,7 +34,7 @@ export type Desired = {
 
 export type DesireOptions = {
   current?: Desired
-  /** Problems of invalid manifests that may be meant as a McpGateway. */
+  /** Problems of invalid manifests that may be meant as an McpGateway. */
   broken?: readonly Problem[]
   /** As in ResolveInput. */
   assumed?: boolean
@@ -160,7 +160,7 @@ function onePerName(
     const { name } = server.metadata
     if (!places.has(name)) places.set(name, { server, folder: place.folder })
     else {
-      const message = `another namespace also has a McpServer "${name}": add a McpGateway, or rename one of them`
+      const message = `another namespace also has an McpServer "${name}": add an McpGateway, or rename one of them`
       problems.push(placedIn(place, { reason: 'DuplicateName', message, path: 'metadata.name' }))
     }
   }

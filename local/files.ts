@@ -31,7 +31,7 @@ export type Loaded = {
   problems: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
-  /** Problems of invalid manifests that may be meant as a McpGateway and have no earlier valid state. */
+  /** Problems of invalid manifests that may be meant as an McpGateway and have no earlier valid state. */
   brokenGateways: Problem[]
   files: string[]
 }

@@ -1,4 +1,4 @@
-/** Creates the upstream of a McpServer on this machine: a package from the cache, a command, a container, or a remote server. */
+/** Creates the upstream of an McpServer on this machine: a package from the cache, a command, a container, or a remote server. */
 import { isAbsolute, resolve } from 'node:path'
 import type { Clock } from '../core/async.ts'
 import { Fault } from '../core/errors.ts'

@@ -46,7 +46,7 @@ function watch(t: TestContext, given?: string) {
 }
 
 for (const [what, text] of Object.entries(BROKEN)) {
-  test(`a McpGateway with ${what} is refused at the start, with its file and the reason`, async t => {
+  test(`an McpGateway with ${what} is refused at the start, with its file and the reason`, async t => {
     const { write, count } = watch(t)
     await assert.rejects(write(text), /gateway\.yaml:\d+ cannot be used: .+ so nothing is served/)
     assert.equal(count(), 0)

@@ -82,7 +82,7 @@ function leftOut(
     return {
       reason: REASON.nameTaken,
       path: 'metadata.name',
-      message: `McpGateway ${gateway} has a McpServer "${SCRIPTS}", and scripts are tools of that name: rename the server, or leave it out`,
+      message: `McpGateway ${gateway} has an McpServer "${SCRIPTS}", and scripts are tools of that name: rename the server, or leave it out`,
     }
   if (bytes > MAX_SCRIPT_BYTES)
     return {

@@ -130,7 +130,7 @@ export function resolve(input: ResolveInput): Resolved {
   }
 }
 
-/** The gateway of a laptop without a McpGateway: all defaults, and every server. */
+/** The gateway of a laptop without an McpGateway: all defaults, and every server. */
 export function defaultGateway(): McpGateway {
   const metadata = { name: DEFAULT_GATEWAY }
   return mcpGatewaySchema.parse({ apiVersion: API_VERSION, kind: 'McpGateway', metadata })

@@ -1,4 +1,4 @@
-/** Converts one entry of a client config to the spec of a McpServer. Pure. */
+/** Converts one entry of a client config to the spec of an McpServer. Pure. */
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'

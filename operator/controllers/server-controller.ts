@@ -1,4 +1,4 @@
-/** The server controller: applies the objects of a McpServer, and reports whether it is accepted and ready. */
+/** The server controller: applies the objects of an McpServer, and reports whether it is accepted and ready. */
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'

@@ -241,7 +241,7 @@ function applier() {
   return createApplier({ client: api.client, log, metrics: createOperatorMetrics(), fieldManager })
 }
 
-/** A McpServer as the API server has it. */
+/** An McpServer as the API server has it. */
 function createOwner(name: string): Promise<KubeObject> {
   const spec = { remote: { url: 'http://127.0.0.1/mcp' } }
   return api.client.create(

@@ -25,13 +25,13 @@ import { type Cache, createCache, type Namespaces, type WatchedCache } from './c
 import { indexBy } from './index-by.ts'
 import { controllerOf } from './owner-reference.ts'
 
-/** A McpServer, McpGateway or McpScript as in the API server; its spec is not parsed yet. */
+/** An McpServer, McpGateway or McpScript as in the API server; its spec is not parsed yet. */
 export type Manifest = KubeObject & {
   spec?: unknown
   status?: { conditions?: readonly Condition[]; [field: string]: unknown }
 }
 
-/** Identifies a McpServer or McpGateway. */
+/** Identifies an McpServer or McpGateway. */
 export type Owner = { kind: string; namespace: string; name: string }
 
 export type CachesOptions = {

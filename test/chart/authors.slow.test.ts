@@ -71,12 +71,12 @@ const USERS: Readonly<Record<string, object[]>> = {
 }
 
 for (const [path, spec] of Object.entries(SERVER_REFERENCES))
-  test(`a McpServer names an object at ${path}: only for those who may get it`, { skip }, () =>
+  test(`an McpServer names an object at ${path}: only for those who may get it`, { skip }, () =>
     onlyForReaders('McpServer', spec),
   )
 
 for (const [path, spec] of Object.entries(GATEWAY_REFERENCES))
-  test(`a McpGateway names an object at ${path}: only for those who may get it`, { skip }, () =>
+  test(`an McpGateway names an object at ${path}: only for those who may get it`, { skip }, () =>
     onlyForReaders('McpGateway', spec),
   )
 
