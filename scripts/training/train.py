@@ -24,8 +24,6 @@ TEMPERATURE = 0.05
 DUPLICATE_COSINE = 0.8
 # The learning rate rises in the first steps, stays, and falls in the last ones (--decay).
 WARMUP_STEPS = 40
-# There are far fewer queries for public tools than for invented ones, whose texts are plainer: each is used so many times.
-PUBLIC_TIMES = 4
 REPORT_STEPS, SAVE_STEPS = 20, 60
 
 
@@ -38,16 +36,13 @@ def read_tools(path, folder):
     return trained, [tool for tool in tools if is_held_out(tool) and tool["kind"] == "invented"]
 
 
-def times(tool):
-    return PUBLIC_TIMES if tool["kind"] == "public" else 1
-
-
 class Batches:
     """Queries in random order, each together with queries for other tools of its server. A step has at most one query for each tool."""
 
-    def __init__(self, tools, similarity, seed):
+    def __init__(self, tools, similarity, seed, public_times):
         self.tools, self.random = tools, random.Random(seed)
-        self.pairs = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"] * times(tool)]
+        times = {"public": public_times, "invented": 1}
+        self.pairs = [(query, at) for at, tool in enumerate(tools) for query in tool["queries"] * times[tool["kind"]]]
         self.siblings, self.order = {}, []
         for at, tool in enumerate(tools):
             self.siblings.setdefault(self.server(at), []).append(at)
@@ -138,6 +133,7 @@ def read_options():
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--decay", type=int, default=350, help="number of steps at the end in which the learning rate falls; 0: it stays")
     options.add_argument("--start", help="an adapter, or the .npz of another run, to continue training from; without it, training starts from the published weights")
+    options.add_argument("--public", type=int, default=4, help="how often each query for a public tool is used: there are far fewer of them than for invented tools, whose texts are plainer")
     options.add_argument("--frozen", type=int, default=0, help="number of layers, counted from the first, that are not trained, which makes steps faster")
     return options.parse_args()
 
@@ -155,7 +151,7 @@ def main():
     tools, held_out = read_tools(given.texts, Path(__file__).parent / "data")
     start = Encoder(fold(weights, change))
     vectors = start.encode_all(tokenizer, [tool["full"] for tool in tools], TRAINED_TEXT_TOKENS)
-    batches = Batches(tools, vectors @ vectors.T, given.seed)
+    batches = Batches(tools, vectors @ vectors.T, given.seed, given.public)
     print(f"{len(tools)} tools, {len(batches.pairs)} queries; {len(held_out)} tools of servers held out: R@5 {recall(start, tokenizer, held_out):.3f}", flush=True)
     model = Model(weights, tokenizer, change, given.frozen)
     trained = [value.requires_grad_() for name, value in change.items() if int(name[0]) >= given.frozen]

@@ -62,10 +62,10 @@ const RECORDED: Record<string, Floors> = {
 /** What the servers reach that the training data holds out. */
 const HELD_OUT: Record<string, Floors> = {
   terse: { words: [0.94, 0.97], meaning: [0.97, 0.99] },
-  everyday: { words: [0.61, 0.67], meaning: [0.81, 0.87] },
-  paraphrase: { words: [0.49, 0.56], meaning: [0.77, 0.86] },
-  hard: { words: [0.58, 0.67], meaning: [0.69, 0.77] },
-  languages: { words: [0.41, 0.53], meaning: [0.61, 0.71] },
+  everyday: { words: [0.61, 0.67], meaning: [0.83, 0.89] },
+  paraphrase: { words: [0.49, 0.56], meaning: [0.8, 0.885] },
+  hard: { words: [0.58, 0.67], meaning: [0.69, 0.785] },
+  languages: { words: [0.41, 0.53], meaning: [0.63, 0.73] },
 }
 /** Of the weighted mean of the sets beside the project. */
 export const MEAN_FLOORS: Floors = { words: [0.836, 0.925], meaning: [0.904, 0.964] }
