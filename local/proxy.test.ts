@@ -14,7 +14,7 @@ test('the tools of a remote server are read through the proxy of the environment
   t.after(() => space.remove())
   space.write('far', { remote: { url: 'http://far.example.test/mcp' } })
   space.write('near', { remote: { url: server.url } })
-  const env = { PATH: process.env.PATH ?? '', http_proxy: proxy.url }
+  const env = { http_proxy: proxy.url }
   const gateway = await startTestGateway(space, { env })
   t.after(() => gateway.close())
   const states = gateway.status().servers.map(({ name, tools }) => [name, tools])

@@ -16,8 +16,7 @@ import { skipModel, testModelFile } from '../test/support/model.ts'
 const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
 
 async function start(t: TestContext, space: Workspace, env: Record<string, string> = {}, clock?: Clock) {
-  const own = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env }
-  const gateway = await startTestGateway(space, { watch: true, env: own, clock })
+  const gateway = await startTestGateway(space, { watch: true, env, clock })
   t.after(() => gateway.close())
   const until = async (reached: () => boolean) => {
     for (let tries = 0; !reached(); tries++) {

@@ -1,4 +1,4 @@
-/** The status of a McpScript: which gateways offer it, and whether the tools that it names exist. Pure. */
+/** The status of an McpScript: which gateways offer it, and whether the tools that it names exist. Pure. */
 import { type GivenScript, scriptRefusals } from '../../core/catalog/resolve-scripts.ts'
 import type { Problem } from '../../core/errors.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'

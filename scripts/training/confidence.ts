@@ -27,8 +27,9 @@ import { type Example, trainNetwork } from './network.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'confidence.json')
 /**
- * The share of served queries that may be marked as if nothing fitted. It is lower without vectors, since there the network that is trained
- * on all servers marks more of them than the two of the cross-validation.
+ * The share of served queries that may be marked as if nothing fitted. Both are below the 2 % that are promised: with vectors, since servers
+ * that nothing was learned from have some more; without them, since the network that is trained on all servers marks more than the two of
+ * the cross-validation.
  */
 const FALSE_MARKS = { words: 0.012, meaning: 0.018 }
 /** Sizes of catalogs, in tools. */

@@ -6,10 +6,10 @@ import type { Workspace } from './manifests.ts'
 
 const POLL_MS = 20
 
-/** Serves the manifests of a workspace; the caller closes it. */
+/** Serves the manifests of a workspace; the caller closes it. `env` is added to PATH and HOME. */
 export async function startTestGateway(
   space: Pick<Workspace, 'folder' | 'cache'>,
-  options: Partial<LocalOptions> = {},
+  { env, ...options }: Partial<LocalOptions> = {},
 ): Promise<LocalGateway> {
   const gateway = await startLocal({
     paths: [space.folder],
@@ -17,7 +17,7 @@ export async function startTestGateway(
     port: 0,
     watch: false,
     cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     log: createLog({ level: 'silent' }),
     onProgress: () => {},
     onFindings: () => {},

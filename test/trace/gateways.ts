@@ -1,7 +1,8 @@
 /** Gateways for tests of traces: the laptop's, each with spans of its own that go to one collector. */
 import { createLog } from '../../core/log.ts'
 import { openTracing, type Tracing, tracingSettings } from '../../core/tracing.ts'
-import { type LocalGateway, startLocal } from '../../local/local-gateway.ts'
+import type { LocalGateway } from '../../local/local-gateway.ts'
+import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace, type Workspace } from '../support/manifests.ts'
 import type { Collector, ReceivedSpan } from '../support/otlp.ts'
 
@@ -24,18 +25,10 @@ export async function startTraced(
   const tracing: Tracing | undefined = collector
     ? await openTracing(tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint }), service, log)
     : undefined
-  const gateway = await startLocal({
-    paths: [space.folder],
-    host: '127.0.0.1',
-    port: 0,
+  const gateway = await startTestGateway(space, {
     exposeServers: true,
     allowedProfiles: ['direct', 'search', 'registry'],
-    watch: false,
-    cacheFolder: space.cache,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
     log,
-    onProgress: () => {},
-    onFindings: () => {},
     tracer: tracing?.tracer,
   })
   const end = async () => {
@@ -46,7 +39,6 @@ export async function startTraced(
     await end()
     space.remove()
   })
-  while (!gateway.ready()) await new Promise(resolve => setTimeout(resolve, 10))
   return { ...gateway, space, end }
 }
 
