@@ -36,7 +36,7 @@ const scaling = z.strictObject({
     .max(1_024)
     .default(10)
     .describe(
-      'Calls in flight for which one more instance is started, up to `max`. After five minutes in which fewer would have been enough, one instance is stopped each minute. Clusters only.',
+      'Calls in flight for each instance: if there are more, another instance is started, up to `max`. After five minutes in which fewer would have been enough, one instance is stopped each minute. Clusters only.',
     ),
   external: z
     .boolean()

@@ -140,13 +140,13 @@ the profile \`hierarchical\`, "code" the profile \`code\`. Calls that do not dep
 
 ## Tokens that enter the context
 
-Each once: definitions, questions, calls, scripts, results.
+Definitions, questions, calls, scripts and results, each counted once.
 
 ${[...head, ...rows(({ entered }) => entered)].join('\n')}
 
 ## Billed input
 
-What the model reads in all of its turns, since each reads the whole context again. Caches of providers make this cheaper, not smaller.
+What the model reads in all turns together: each turn reads the whole context again. Caches of providers make this cheaper, not smaller.
 
 ${[...head, ...rows(({ billed }) => billed)].join('\n')}
 
