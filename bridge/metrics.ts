@@ -1,4 +1,4 @@
-/** The metrics of a bridge and of its server's processes. Written by hand: a library would make up a quarter of the bridge's size. */
+/** The metrics of a bridge and of its server's processes. Without a library, which would make up a quarter of the bridge's size. */
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -8,17 +8,19 @@ export type Running = { sessions: number; processes: number }
 export type BridgeMetrics = {
   /** All metrics in the text format of Prometheus. */
   text(): string
-  /** Call when a process ended by itself or did not start. `reason`: that of the failure. */
+  /** Counts a process that ended by itself or did not start. `reason`: the CamelCase reason of the failure. */
   failed(reason: string): void
   /** Wraps a log to count the lines of stderr that it gets. */
   counting(log: StdioLog): StdioLog
-  /** Sets the function that is called at each scrape. */
+  /** Sets the function that returns the current numbers; it is called at each scrape. */
   watch(running: () => Running): void
 }
 
+/** The content type of `text()`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-const SECOND_MICROSECONDS = 1_000_000
+const MICROSECONDS_PER_SECOND = 1_000_000
 
+/** `labels` of a sample: empty, or in braces as the text format has them. */
 type Metric = { name: string; type: 'counter' | 'gauge'; help: string; samples: [labels: string, number][] }
 
 export function createBridgeMetrics(): BridgeMetrics {
@@ -39,8 +41,8 @@ export function createBridgeMetrics(): BridgeMetrics {
       },
       warn: (fields, message) => log.warn(fields, message),
     }),
-    watch(now) {
-      running = now
+    watch(current) {
+      running = current
     },
   }
 }
@@ -77,7 +79,7 @@ function bridgeMetrics({ failures, lines, running: { sessions, processes } }: Co
 /** Metrics of the bridge's own process, with the names that Prometheus client libraries use. */
 function processMetrics(startSeconds: number): Metric[] {
   const { user, system } = process.cpuUsage()
-  const cpuSeconds = (user + system) / SECOND_MICROSECONDS
+  const cpuSeconds = (user + system) / MICROSECONDS_PER_SECOND
   return [
     {
       ...{ name: 'process_cpu_seconds_total', type: 'counter', samples: [['', cpuSeconds]] },
@@ -99,6 +101,7 @@ function textOf({ name, type, help, samples }: Metric): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${values.join('')}`
 }
 
+/** How many lines before this one are not in the log: see `StderrOptions.log`. */
 function skippedLines(fields: object): number {
   return 'left' in fields && typeof fields.left === 'number' ? fields.left : 0
 }

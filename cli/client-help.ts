@@ -1,8 +1,8 @@
-/** How to add the gateway to the usual clients. Pure. */
+/** Texts that tell people how to add the gateway to the usual clients. Pure. */
 import type { Profile } from '../core/catalog/router-config.ts'
 import type { Colors } from './output.ts'
 
-/** How callers use the token that the gateway asks of them. Pure. */
+/** How callers send the token that the gateway requires. */
 export function tokenHelp(url: string, token: string, colors: Colors): string {
   return [
     '',
@@ -10,11 +10,11 @@ export function tokenHelp(url: string, token: string, colors: Colors): string {
     `  as a header  Authorization: Bearer ${token}`,
     `  Claude Code  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer ${token}"`,
     `  portolan     PORTOLAN_TOKEN=${token} portolan search …`,
-    'Set PORTOLAN_TOKEN to keep the token when you restart; --anonymous requires none.',
+    'Set PORTOLAN_TOKEN to keep the token when you restart; with --anonymous, callers need none.',
   ].join('\n')
 }
 
-/** `others`: profiles that are served besides the one at `url`. */
+/** How to add the gateway to each client. `others`: profiles that are served besides the one at `url`. */
 export function clientHelp(url: string, others: readonly Profile[], colors: Colors): string {
   const json = (value: unknown) => JSON.stringify(value)
   const ways: [string, string][] = [

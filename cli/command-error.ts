@@ -1,4 +1,4 @@
-/** How a command ends badly: a sentence for standard error and an exit code. */
+/** How a command fails: a sentence for standard error, and an exit code. */
 import { Fault, messageOf } from '../core/errors.ts'
 
 export const EXIT = { ok: 0, failure: 1, usage: 2 } as const

@@ -1,4 +1,4 @@
-/** `portolan console`: brings the console of a cluster to this machine, through the pod of the operator. */
+/** `portolan console`: forwards a port of this machine to the console of a cluster, in the pod of the operator. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { Command } from 'commander'
@@ -46,22 +46,22 @@ export function consoleCommand(terminal: Terminal): Command {
     })
 }
 
-/** Throws a CommandError if the port is taken, or the console does not answer. */
+/** Listens, and asks the console for its page once. Throws a CommandError if the port is taken, or the console does not answer. */
 async function listen(
   port: number,
   pods: OperatorPods,
   terminal: Terminal,
 ): Promise<{ port: number; close(): void }> {
   const sockets = new Set<Socket>()
-  let trouble: string | undefined
+  let joinError: string | undefined
   const server = createServer({ allowHalfOpen: false }, socket => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', () => {}) // the browser has gone
     pods.join(socket).catch(error => {
-      trouble = messageOf(error)
+      joinError = messageOf(error)
       socket.destroy()
-      terminal.err(terminal.errColors.dim(trouble))
+      terminal.err(terminal.errColors.dim(joinError))
     })
   })
   const close = () => {
@@ -69,18 +69,18 @@ async function listen(
     for (const socket of sockets) socket.destroy()
   }
   await open(server, port)
-  const { port: own } = server.address() as AddressInfo
+  const { port: chosen } = server.address() as AddressInfo
   try {
-    await probe(`http://${HOST}:${own}/`)
+    await probe(`http://${HOST}:${chosen}/`)
   } catch {
     close()
     throw new CommandError(
-      trouble ??
+      joinError ??
         pods.refused() ??
-        'the console of the operator does not answer: kubectl logs of its pod may say why',
+        'the console of the operator does not answer; the log of its pod may say why (kubectl logs)',
     )
   }
-  return { port: own, close }
+  return { port: chosen, close }
 }
 
 async function open(server: Server, port: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** `portolan crds`: prints the CustomResourceDefinitions, or brings them into a cluster. */
+/** `portolan crds`: prints the CustomResourceDefinitions, or applies them to a cluster. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Argument, Command } from 'commander'
@@ -42,7 +42,7 @@ export function crdsCommand(terminal: Terminal): Command {
     })
 }
 
-/** Server-side, taking over what Helm or kubectl wrote when it first installed them. */
+/** Applies a definition server-side, taking over fields that Helm or kubectl wrote, and waits until the API server serves it. */
 async function apply(definition: Definition, client: KubeClient, terminal: Terminal): Promise<void> {
   const { name } = definition.metadata
   const end = performance.now() + ESTABLISHED_LIMIT_MS
@@ -53,7 +53,7 @@ async function apply(definition: Definition, client: KubeClient, terminal: Termi
   while (!isEstablished(applied)) {
     if (performance.now() > end)
       throw new CommandError(
-        `${name} was applied, but the API server does not serve it yet: kubectl describe crd ${name}`,
+        `${name} was applied, but the API server does not serve it yet: see "kubectl describe crd ${name}"`,
       )
     await wait(ESTABLISHED_POLL_MS)
     const { apiVersion, kind } = definition
@@ -67,7 +67,7 @@ function isEstablished(definition: Definition | undefined): boolean {
   return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
 }
 
-/** As one YAML stream. The bundle has these files beside it. */
+/** All definitions as one YAML stream. */
 function definitionsText(): string {
   const servers = new URL('../crds/portolan.dev_mcpservers.yaml', import.meta.url)
   const gateways = new URL('../crds/portolan.dev_mcpgateways.yaml', import.meta.url)
@@ -75,6 +75,7 @@ function definitionsText(): string {
   return [servers, gateways, scripts].map(file => readFileSync(file, 'utf8')).join('---\n')
 }
 
+/** Turns any error into a CommandError, since a missing or broken kubeconfig is no bug. */
 async function access<T>(find: () => Promise<T>): Promise<T> {
   try {
     return await find()

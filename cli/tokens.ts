@@ -1,4 +1,4 @@
-/** `portolan tokens`: what the tools cost an agent directly, and what the gateway costs it. */
+/** `portolan tokens`: what the tools cost an agent directly, and what they cost it through the gateway. */
 import { Command } from 'commander'
 import { createTokenCounter } from '../core/tokens.ts'
 import { profile } from '../crds/gateway.ts'
@@ -19,7 +19,7 @@ export function tokensCommand(terminal: Terminal): Command {
     .option('--tools', 'show each tool, the most expensive first')
     .option(
       '--scenario <file>',
-      'show what a whole session with these tasks costs; a list of {query, call: {tool, arguments}}',
+      'show what a whole session costs with the tasks in this file: a list of {query, call: {tool, arguments}}',
     )
     .option('--execute', 'with --scenario: call the tools too, and count answers that are errors')
   return withGateway(command)
@@ -61,7 +61,7 @@ export function costLines({ tools, tokens }: CostFacts): string {
 
 type CostFacts = { tools: { total: number }; tokens: Pick<LocalStatus['tokens'], 'direct' | 'exposed'> }
 
-/** What was saved since the start in a sentence; undefined where nobody asked for anything. Pure. */
+/** How many tokens were saved since the start, as part of a sentence; undefined if there was no request. Pure. */
 export function savedLine({ direct, served, saved }: TokenUses): string | undefined {
   if (direct === 0 && served === 0) return undefined
   const verb = saved < 0 ? 'cost' : 'saved'
@@ -98,7 +98,7 @@ function profileTable({ tokens: { profiles, direct } }: LocalStatus): string {
   return table([{ title: 'PROFILE' }, right('TOOLS/LIST'), right('SAVED')], rows)
 }
 
-/** The profiles whose agents search and then call a tool. An agent of `code` writes scripts, whose cost a list of calls does not show. */
+/** The profiles whose agents search and then call a tool. Agents of `code` write scripts, whose cost cannot be told from a list of calls. */
 const REPLAYED = profile.options.filter(one => one !== 'direct' && one !== 'code')
 
 async function replay(
@@ -140,6 +140,7 @@ function scenarioText(
   return `${table([{ title: 'PROFILE' }, ...titles.map(right)], [...rows, directRow])}\n\n${summary}`
 }
 
+/** The saved share in percent. */
 function savedOf(direct: number, cost: number): string {
   return direct === 0 ? '–' : `${(100 * (1 - cost / direct)).toFixed(1)} %`
 }

@@ -10,12 +10,13 @@ export type AuthReferences = {
   /** By name of the issuer. */
   issuers: ReadonlyMap<string, { jwks?: JsonObject; ca?: string }>
   revoked: Revocation[]
-  /** What is missing or cannot be read. The gateway is then refused: it would admit callers that it must not, or none. */
+  /** What is missing or cannot be read. The gateway is then refused: it would admit callers that it must not admit, or no callers. */
   problems: Problem[]
 }
 
 const MAX_REVOCATIONS = 10_000
 
+/** `configMaps`: the observed ones, by name. */
 export function readAuthReferences(
   auth: GatewayAuth | undefined,
   configMaps: ConfigMapValues,
@@ -53,15 +54,19 @@ function readKey(
   return value
 }
 
-/** RFC 7517, section 5. */
+/** Parses a JSON Web Key Set (RFC 7517, section 5). */
 function readKeySet(text: string, path: string, problems: Problem[]): { jwks?: JsonObject } {
   try {
     const jwks: unknown = JSON.parse(text)
     if (isObject(jwks) && Array.isArray(jwks.keys)) return { jwks }
   } catch {
-    // Answered as any other text that is no key set.
+    // Reported below, like JSON that is not a key set.
   }
-  problems.push({ reason: REASON.invalid, path, message: 'is no JSON Web Key Set: {"keys": […]}' })
+  problems.push({
+    reason: REASON.invalid,
+    path,
+    message: 'is not a JSON Web Key Set, which looks like {"keys": […]}',
+  })
   return {}
 }
 
@@ -99,6 +104,7 @@ function readRevoked(
 const FORM =
   'write "sub SUBJECT", "jti ID" or "before 2026-01-31T12:00:00Z", optionally followed by the name of an issuer'
 
+/** A line in the form that FORM describes; undefined for any other, also if it names an unknown issuer. */
 function readLine(line: string, issuers: ReadonlySet<string>): Revocation | undefined {
   const [kind, value, issuer, ...more] = line.split(/\s+/)
   if (value === undefined || more.length > 0 || (issuer !== undefined && !issuers.has(issuer)))

@@ -5,11 +5,12 @@ import { matches } from './policy.ts'
 import type { RouterServer } from './router-config.ts'
 import type { ToolDefinition } from './server-catalog.ts'
 
-/** By URI, or by the name of a prompt. */
+/** Whether a grant includes a name: that of a tool or prompt, or the URI of a resource. */
 export function isGranted({ allow, deny }: Grant, name: string): boolean {
   return allow.some(pattern => matches(pattern, name)) && !deny.some(pattern => matches(pattern, name))
 }
 
+/** Whether a grant includes a tool: by its name, and by whether it only reads if the grant requires that. */
 export function isToolGranted(grant: ToolGrant, server: RouterServer, definition: ToolDefinition): boolean {
   return isGranted(grant, definition.name) && (!grant.readOnly || isReadOnly(server, definition))
 }
@@ -34,7 +35,7 @@ export function isToolGrantedBy(
   return isSelected && isToolGranted(tools, server, definition)
 }
 
-/** According to the manifest, or to the server's own `readOnlyHint` if the manifest trusts it. */
+/** As the manifest says; if it does not say, as the server's own `readOnlyHint` says, if the manifest trusts the server. */
 function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
   const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
   if (override !== undefined) return override

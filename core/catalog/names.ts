@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 export type ToolRef = { server: string; tool: string }
 export type ResourceRef = { server: string; uri: string }
 
+/** The length of the longest listed name. */
 export const MAX_LISTED_NAME = 64
 const HASH_LENGTH = 8
 const UI_SCHEME = 'ui://'
@@ -19,15 +20,15 @@ export function parseToolPath(path: string): ToolRef | undefined {
   return splitAt(path, path.indexOf(':'), 1)
 }
 
-/** The server and tool of `server__tool`, split at the first `__`: correct for every name that was not changed. */
+/** The server and tool of `server__tool`, split at the first `__`: correct for every name that `listedNames` did not change. */
 export function parseListedName(name: string): ToolRef | undefined {
   return splitAt(name, name.indexOf('__'), 2)
 }
 
 /**
- * Names of real tools in lists: `server__tool` of [A-Za-z0-9_-], at most 64 characters, keyed by tool path.
+ * The listed names of tools, keyed by tool path: `server__tool`, in which `_` replaces characters outside of [A-Za-z0-9_-], at most 64 long.
  * A name that is too long, or that several tools would share, ends with a hash of its tool path; a tool whose own name
- * needed no change keeps it. The order of `tools` does not matter.
+ * needed no change keeps it. The result does not depend on the order of `tools`.
  */
 export function listedNames(tools: Iterable<ToolRef>): Map<string, string> {
   const candidates = new Map<string, Set<string>>()
@@ -45,9 +46,9 @@ export function listedNames(tools: Iterable<ToolRef>): Map<string, string> {
   const names = new Map([...unchanged].map(([name, path]) => [path, name]))
   const taken = new Set(unchanged.keys())
   for (const [candidate, paths] of [...candidates].sort(byKey)) {
-    const own = paths.size === 1 && candidate.length <= MAX_LISTED_NAME && !taken.has(candidate)
+    const isFree = paths.size === 1 && candidate.length <= MAX_LISTED_NAME && !taken.has(candidate)
     for (const path of [...paths].sort()) {
-      const name = own ? candidate : hashedName(candidate, path, taken)
+      const name = isFree ? candidate : hashedName(candidate, path, taken)
       taken.add(name)
       names.set(path, name)
     }
@@ -55,19 +56,19 @@ export function listedNames(tools: Iterable<ToolRef>): Map<string, string> {
   return names
 }
 
-/** `server|uri`, as meta-tools print resources. */
+/** `server|uri`, as meta-tools show resources. */
 export function resourcePath(server: string, uri: string): string {
   return `${server}|${uri}`
 }
 
-/** `server+uri`, a valid URI, as native lists print resources; `ui://a/b` becomes `ui://<server>/a/b`. Templates likewise. */
+/** `server+uri`, a valid URI, as the protocol's own lists show resources; `ui://a/b` becomes `ui://<server>/a/b`. Templates likewise. */
 export function exposedUri(server: string, uri: string): string {
   return uri.startsWith(UI_SCHEME)
     ? `${UI_SCHEME}${server}/${uri.slice(UI_SCHEME.length)}`
     : `${server}+${uri}`
 }
 
-/** The server and its own URI, from any of the forms above; undefined if the text does not begin with a server's name. */
+/** The server, and the URI as the server knows it, from any of the forms above; undefined if the text does not begin with a server's name. */
 export function parseResource(text: string): ResourceRef | undefined {
   if (text.startsWith(UI_SCHEME)) {
     const rest = text.slice(UI_SCHEME.length)

@@ -1,4 +1,4 @@
-/** Compares a server's tools with what was approved, and holds back what changed if its manifest says so. Pure. */
+/** Compares a server's tools with the approved ones, and holds back what changed if its manifest says so (`tools.pin: Hold`). Pure. */
 import { hash } from 'node:crypto'
 import { isAllowed } from './policy.ts'
 import type { ToolPolicy } from './router-config.ts'
@@ -9,7 +9,7 @@ export type PinInput = {
   policy: Pick<ToolPolicy, 'pin' | 'allow' | 'deny'>
   /** What was approved; undefined before the first approval. */
   approved: readonly ToolDefinition[] | undefined
-  /** The digest that the user approves, if any. */
+  /** The digest of all definitions (`ToolChanges.digest`) that the user approves, if any. */
   approve?: string
 }
 
@@ -22,7 +22,10 @@ export type Pinned = {
   changes?: ToolChanges
 }
 
-/** The first tools are approved as they are found; an empty list approves nothing. `found` is a catalog without held tools. */
+/**
+ * The first list with tools is approved as it is; later changes wait for an approval. `found`: the catalog as discovered, none of its tools held
+ * back yet.
+ */
 export function pinTools(found: ServerCatalog, { policy, approved: before, approve }: PinInput): Pinned {
   if (policy.pin === undefined) return { catalog: found, approved: before }
   const tools = definitionsOf(found)
@@ -35,7 +38,7 @@ export function pinTools(found: ServerCatalog, { policy, approved: before, appro
   return { catalog: policy.pin === 'Hold' ? hold(found, all) : found, approved, ...(changes && { changes }) }
 }
 
-/** The catalog as it was found: with its held tools, as `pinTools` takes it. */
+/** Undoes the holding back: the catalog as it was found, which `pinTools` expects. */
 export function withHeld(catalog: ServerCatalog): ServerCatalog {
   const { held, ...rest } = catalog
   if (!held) return catalog
@@ -66,7 +69,7 @@ function hold(found: ServerCatalog, { changed, added }: ToolChanges): ServerCata
   return { ...found, tools, held: { foundDigest: found.digest, tools: held }, digest }
 }
 
-/** Changes of tools that are not offered concern nobody. */
+/** The changes of tools that the manifest offers; undefined if there are none. */
 function ofOffered(changes: ToolChanges, policy: PinInput['policy']): ToolChanges | undefined {
   const offered = (names: string[]) => names.filter(name => isAllowed({ ...policy, overrides: {} }, name))
   const [changed, added, removed] = [changes.changed, changes.added, changes.removed].map(offered)

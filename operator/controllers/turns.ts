@@ -1,4 +1,4 @@
-/** Decides whose turn it is in an upgrade: counts the servers whose pods are being replaced, in total and in each namespace. */
+/** Decides which servers may replace their pods in an upgrade, by counting those that do so now, in total and in each namespace. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { LABEL } from '../plan/names.ts'
@@ -8,6 +8,7 @@ import type { Cache } from '../runtime/cache.ts'
 
 type Deployment = Kube<V1Deployment>
 
+/** How many of the rolling servers the status of a waiting one names. */
 const MAX_NAMED = 3
 
 export class Turns {
@@ -15,33 +16,36 @@ export class Turns {
   readonly #waves: Waves
   /** Servers whose turn has begun, with the generation of their Deployment at that time. They count as rolling until the cache has a newer one. */
   readonly #admitted = new Map<string, number>()
-  /** Servers by namespace. */
+  /** Servers that wait for their turn, by namespace. */
   readonly #waiting = new Map<string, Set<string>>()
-  #wake: (server: string) => void = () => {}
+  #requeue: (server: string) => void = () => {}
 
   constructor(deployments: Cache<Deployment>, waves: Waves) {
     this.#deployments = deployments
     this.#waves = waves
     deployments.onChange((before, now) => {
-      if (before && isUpgrading(before) && !(now && isUpgrading(now))) this.#wakeNext()
+      if (before && isUpgrading(before) && !(now && isUpgrading(now))) this.#requeueNext()
     })
   }
 
-  /** Calls `wake` with servers that wait, `namespace/name`, when their turn may have come. */
-  onFree(wake: (server: string) => void): void {
-    this.#wake = wake
+  /** Sets the function that queues a waiting server (`namespace/name`) again when its turn may have come. */
+  onFree(requeue: (server: string) => void): void {
+    this.#requeue = requeue
   }
 
-  /** Begins the turn of a server, or returns what it waits for. A server without a Deployment does not wait. */
+  /**
+   * Begins the turn of a server, or returns what it waits for. `deployment`: the one to upgrade; undefined if there is nothing to upgrade: the
+   * server then waits no longer, and counts only while its Deployment rolls.
+   */
   ask(server: string, deployment: Deployment | undefined): Queued | undefined {
     const namespace = server.split('/', 1)[0] as string
     if (!deployment) {
       this.#admitted.delete(server)
-      if (this.#leave(server, namespace)) this.#wakeNext()
+      if (this.#leave(server, namespace)) this.#requeueNext()
       return undefined
     }
     const all = [...this.#deployments.objects.values()].filter(isOfServer)
-    const rolling = all.filter(one => nameOf(one) !== server && this.#isRolling(one))
+    const rolling = all.filter(one => serverKeyOf(one) !== server && this.#isRolling(one))
     const inNamespace = rolling.filter(({ metadata }) => metadata.namespace === namespace)
     if (
       rolling.length < maxRolling(this.#waves, all.length) &&
@@ -53,9 +57,10 @@ export class Turns {
     }
     const others = this.#waiting.get(namespace) ?? new Set()
     this.#waiting.set(namespace, others.add(server))
-    return { rolling: rolling.map(nameOf).sort().slice(0, MAX_NAMED) }
+    return { rolling: rolling.map(serverKeyOf).sort().slice(0, MAX_NAMED) }
   }
 
+  /** Returns whether the server was waiting. */
   #leave(server: string, namespace: string): boolean {
     const others = this.#waiting.get(namespace)
     const found = others?.delete(server) ?? false
@@ -63,15 +68,15 @@ export class Turns {
     return found
   }
 
-  /** Wakes as many servers of each namespace as may roll there. Those that find no place wait again. */
-  #wakeNext(): void {
+  /** Queues as many servers of each namespace as may roll there. Those that still may not roll go on waiting. */
+  #requeueNext(): void {
     for (const servers of this.#waiting.values())
-      for (const server of [...servers].slice(0, this.#waves.perNamespace)) this.#wake(server)
+      for (const server of [...servers].slice(0, this.#waves.perNamespace)) this.#requeue(server)
   }
 
   #isRolling(deployment: Deployment): boolean {
-    const before = this.#admitted.get(nameOf(deployment))
-    if (before !== undefined && (deployment.metadata.generation ?? 0) <= before) return true
+    const atBegin = this.#admitted.get(serverKeyOf(deployment))
+    if (atBegin !== undefined && (deployment.metadata.generation ?? 0) <= atBegin) return true
     return isUpgrading(deployment)
   }
 }
@@ -80,7 +85,7 @@ function isOfServer({ metadata }: Deployment): boolean {
   return metadata.labels?.[LABEL.component] === 'server'
 }
 
-/** The key of the server that it runs. */
-function nameOf({ metadata }: Deployment): string {
+/** The key (`namespace/name`) of the server that a Deployment runs. */
+function serverKeyOf({ metadata }: Deployment): string {
   return `${metadata.namespace}/${metadata.labels?.[LABEL.instance]}`
 }

@@ -1,4 +1,4 @@
-/** The Secrets of users, found by the metadata of all Secrets: which ones servers need, and which servers a changed one concerns. */
+/** The Secrets of users, found by the metadata of all Secrets: which ones a server uses, and which servers use a changed one. */
 import { selects } from '../../core/catalog/select.ts'
 import { selectUserSecrets } from '../../core/catalog/user-secrets.ts'
 import { SUBJECT_ANNOTATION } from '../../crds/annotations.ts'
@@ -7,10 +7,10 @@ import type { UserSecretName } from '../plan/plan.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
 import type { Manifests } from './parsed-manifests.ts'
 
-/** How many Secrets are read for one server; they are sorted by name. */
+/** How many Secrets of users one server can have: the first ones by name. */
 export const MAX_USER_SECRETS = 1_000
 
-/** By server name, of servers of one namespace. */
+/** The Secrets of users for each of `servers` that uses such Secrets, by the server's name. All `servers` must be of this namespace. */
 export function userSecretsIn(
   { secrets }: Pick<Caches, 'secrets'>,
   namespace: string,
@@ -30,11 +30,11 @@ export function userSecretsIn(
   return found
 }
 
-/** Calls `wake` with each server whose selector matches, or matched, a changed Secret of a user. */
+/** Calls `queue` with each server whose selector matches, or matched, a changed Secret of a user. */
 export function onUserSecret(
   caches: Pick<Caches, 'secrets' | 'servers'>,
   manifests: Manifests,
-  wake: (server: Manifest) => void,
+  queue: (server: Manifest) => void,
 ): void {
   caches.secrets.onChange((before, now) => {
     const states = [before, now].filter(secret => secret?.metadata.annotations?.[SUBJECT_ANNOTATION])
@@ -43,7 +43,7 @@ export function onUserSecret(
     for (const object of caches.servers.objects.values()) {
       if (object.metadata.namespace !== namespace) continue
       const selector = manifests.server(object).manifest?.spec.auth?.perUser?.secrets?.selector
-      if (selector && states.some(secret => selects(selector, secret?.metadata.labels))) wake(object)
+      if (selector && states.some(secret => selects(selector, secret?.metadata.labels))) queue(object)
     }
   })
 }

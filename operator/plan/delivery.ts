@@ -1,4 +1,4 @@
-/** Brings our runtime, Node and the bridge, into a pod of any image. Pure. */
+/** How our runtime (Node and the bridge) gets into a pod of any image. Pure. */
 import type { V1Container, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 import { containerSecurity } from './security.ts'
@@ -6,11 +6,11 @@ import type { OperatorSettings } from './settings.ts'
 
 const FOLDER = '/portolan'
 const VOLUME = 'portolan'
-/** Mount path in the copying init container, where FOLDER is the image's own runtime. */
+/** Where the init container that copies the runtime mounts the volume: its image has the runtime itself in FOLDER. */
 const COPY_TO = '/delivered'
 const SIZE_LIMIT = '256Mi'
 
-/** Command that precedes the bridge's arguments. Brings its own loader and libraries, so that the image needs none. */
+/** The command that starts the bridge, without the bridge's arguments. It uses its own loader and libraries, so that the image needs none. */
 export const RUNTIME: readonly string[] = [
   `${FOLDER}/ld.so`,
   '--library-path',
@@ -31,6 +31,7 @@ export type Delivery = {
   initContainers: JsonOf<V1Container>[]
 }
 
+/** The volume with the runtime: our image itself where clusters can mount images, else an empty one that an init container fills. */
 export function delivery(settings: OperatorSettings): Delivery {
   const mount = { name: VOLUME, mountPath: FOLDER, readOnly: true }
   if (settings.delivery === 'imageVolume') {
@@ -43,10 +44,10 @@ export function delivery(settings: OperatorSettings): Delivery {
     }
   }
   const volume = { name: VOLUME, emptyDir: { sizeLimit: SIZE_LIMIT } }
-  return { volume, mount, initContainers: [copying(settings)] }
+  return { volume, mount, initContainers: [copyContainer(settings)] }
 }
 
-function copying({ image, imagePullPolicy, resources }: OperatorSettings): JsonOf<V1Container> {
+function copyContainer({ image, imagePullPolicy, resources }: OperatorSettings): JsonOf<V1Container> {
   return {
     name: 'portolan',
     image,

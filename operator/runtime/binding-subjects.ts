@@ -27,14 +27,14 @@ export async function keepSubjects(
   if (!found)
     throw new Fault('not_found', `The ClusterRoleBinding ${name} does not exist: install the chart again`)
   if (canonicalJson(found.subjects?.map(plain) ?? []) === canonicalJson(subjects)) return
-  // The uid makes it a conflict if the binding was deleted meanwhile.
+  // With the uid, the API server answers with a conflict if the binding was deleted meanwhile, and does not create it again.
   const metadata = { name, uid: found.metadata.uid }
   await client.apply({ ...BINDING, metadata, subjects } as KubeObject, { fieldManager, force: true }, signal)
   metrics.wrote(BINDING.kind, 'apply')
-  log.info({ name, subjects: subjects.length }, 'routers that may review tokens changed')
+  log.info({ name, subjects: subjects.length }, 'changed the subjects of a ClusterRoleBinding')
 }
 
-/** Without the apiGroup, which the API server may add. */
+/** The subject without its apiGroup, which the API server may add. */
 function plain({ kind, name, namespace }: RbacV1Subject): RbacV1Subject {
   return { kind, name, namespace }
 }

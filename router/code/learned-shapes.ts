@@ -1,4 +1,4 @@
-/** The shapes of what tools without an outputSchema returned: keys and types, never values. In memory only. */
+/** Remembers, in memory only, which shapes of results tools without an outputSchema returned: keys and types, never values. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { JsonValue } from '../../core/json.ts'
@@ -6,13 +6,13 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { merged, type Shape, shapeOf, shownShape } from './shape.ts'
 
 const MAX_TOOLS = 2_000
-/** Results after which a shape hardly changes. */
+/** A shape is learned from this many results of a tool; later ones hardly change it. */
 const MAX_SAMPLES = 50
 
 export type LearnedShapes = {
-  /** `tool`: its path. */
+  /** Adds a result of a tool to what is known of it. `tool`: its path. */
   learn(tool: string, value: JsonValue | undefined): void
-  /** `Promise<{id: number}[]> // seen`; undefined: nothing was seen. */
+  /** The return type for declarations, such as `Promise<{id: number}[]> // seen`; undefined if no result was seen. */
   returns(tool: string): string | undefined
 }
 

@@ -15,8 +15,8 @@ export type OperatorConsole = {
 }
 
 /**
- * The operator shows its own token in a header of its own: `authorization` is that of the person at the page, who sees what the gateway
- * lets this caller see.
+ * Adds the data of the console for the operator, which sends its own token in a separate header: `authorization` has the credential of the
+ * person at the page, and the answer contains what this person may see.
  */
 export function addOperatorConsole(app: App, { routes, authenticate }: OperatorConsole): void {
   const guard: OnRequest = (request, reply, done) => {
@@ -30,7 +30,7 @@ export function addOperatorConsole(app: App, { routes, authenticate }: OperatorC
   addConsoleData(app, routes, { reading: guard, acting: guard })
 }
 
-/** In a cluster the console has no actions, since servers are changed by kubectl. The operator adds what it knows about servers. */
+/** In a cluster the console has no actions, since servers are changed with kubectl. What only the operator knows about servers, it adds itself. */
 export function createClusterHost(readiness: () => Readiness): ConsoleHost {
   return {
     placement: 'cluster',
@@ -42,7 +42,7 @@ export function createClusterHost(readiness: () => Readiness): ConsoleHost {
     manifest: () => undefined,
     changes: async () => ({ changes: [] }),
     act: async () => {
-      throw new Fault('bad_request', 'In a cluster, servers are changed by kubectl.')
+      throw new Fault('bad_request', 'In a cluster, change servers with kubectl.')
     },
   }
 }

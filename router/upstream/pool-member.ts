@@ -28,7 +28,7 @@ export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
 
 export type PoolMemberStatus = {
   server: string
-  /** Whether the upstream was created; a server that was never called costs nothing. */
+  /** Whether there is an upstream. It is created at the first call, and closed when the server falls asleep. */
   used: boolean
   active: number
   waiting: number
@@ -36,7 +36,7 @@ export type PoolMemberStatus = {
   asking?: number
   /** Calls that wait for the server to be woken; absent: none. */
   held?: number
-  /** Open subscriptions, and sessions of single clients or users; absent: none. */
+  /** Open subscriptions; absent: none. Likewise the sessions of single clients or users. */
   subscriptions?: number
   sessions?: number
   /** When the last call arrived, in milliseconds since the epoch. */
@@ -93,7 +93,7 @@ export class PoolMember {
     return this.#server
   }
 
-  /** Applies new limits of the same server. */
+  /** Applies a new config of the same server that needs no new connection. Disconnects if the server fell asleep and no call is in flight. */
   adopt(server: RouterServer): void {
     const fellAsleep = server.sleep?.asleep === true && this.#server.sleep?.asleep !== true
     this.#server = server
@@ -120,7 +120,7 @@ export class PoolMember {
     return this.#waker.isNeeded ? this.#callAwake(call, signal) : this.#sendInTurn(call, signal)
   }
 
-  /** If no connection can be opened, the call was not sent because the pod has just ended: then the server is woken again. */
+  /** Wakes the server, then sends the call. If no connection can be opened, the pod has just ended and the call was not sent: wakes it again. */
   async #callAwake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
     const untilMs = clock.now() + this.#server.limits.startTimeoutMs

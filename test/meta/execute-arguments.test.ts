@@ -28,7 +28,7 @@ test('arguments may be an object, its JSON text, or be next to the path, with a 
   const call = { tool_path: 'forge:create_issue', arguments: args }
   const given: [JsonObject, RegExp | undefined][] = [
     [call, undefined],
-    [{ ...call, arguments: JSON.stringify(args) }, /text of JSON/],
+    [{ ...call, arguments: JSON.stringify(args) }, /sent as JSON text/],
     [{ tool_path: call.tool_path, ...args }, /beside the name/],
     [{ arguments: call }, /whole call stood inside/],
     [{ ...call, arguments: { arguments: args } }, /corrected: took the arguments out/],

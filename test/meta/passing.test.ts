@@ -207,7 +207,7 @@ test("corrections of a prompt's arguments are noted in the result of execute", a
   })
   assert.deepEqual(
     content.map(({ text }) => text),
-    ['user: Hi', 'Note: the arguments were a text of JSON; an object was meant.'],
+    ['user: Hi', 'Note: the arguments were sent as JSON text; send an object.'],
   )
 })
 

@@ -4,9 +4,9 @@ import type { Given, GivenArguments } from './given-arguments.ts'
 
 export type ReadArguments = { args: GivenArguments; notes: string[] }
 
-const AS_TEXT = 'Note: the arguments were a text of JSON; an object was meant.'
-const BESIDE =
-  'Note: the arguments stood beside the name of the tool; they belong into an object of their own.'
+const SENT_AS_TEXT = 'Note: the arguments were sent as JSON text; send an object.'
+const SENT_BESIDE =
+  'Note: the arguments were sent beside the name of the tool; send them in an object of their own.'
 
 /** Fields that name the tool and its server, which models repeat beside the arguments. */
 export const REPEATED: ReadonlySet<string> = new Set([
@@ -22,8 +22,8 @@ export const REPEATED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * `given`: the value of the field for arguments; `beside`: the fields next to it; `properties`: those of the tool's schema.
- * Undefined if `given` is not an object.
+ * `given`: the value of the field for arguments, and its text; `beside`: the fields next to it, some of which may be meant as arguments;
+ * `properties`: those of the tool's schema. `notes` tell the model what was corrected. Undefined if `given` cannot be read as an object.
  */
 export function readArguments(
   { value: given, text }: Given,
@@ -33,7 +33,7 @@ export function readArguments(
   const isNothing = given === undefined || given === null || given === ''
   const args = isNothing ? {} : asObject(given)
   if (!args) return undefined
-  const notes = typeof given === 'string' && !isNothing ? [AS_TEXT] : []
+  const notes = typeof given === 'string' && !isNothing ? [SENT_AS_TEXT] : []
   const asGiven = { value: args, text: args === given ? text : undefined }
   if (isEmpty(beside)) return { args: asGiven, notes }
   const isKnown = (name: string) => isObject(properties) && Object.hasOwn(properties, name)
@@ -42,7 +42,7 @@ export function readArguments(
   const meant = Object.entries(beside).filter(([name]) => isMeant(name))
   if (meant.length === 0) return { args: asGiven, notes }
   const whole = { value: { ...args, ...Object.fromEntries(meant) }, text: undefined }
-  return { args: whole, notes: [...notes, BESIDE] }
+  return { args: whole, notes: [...notes, SENT_BESIDE] }
 }
 
 function isEmpty(object: JsonObject): boolean {

@@ -1,6 +1,4 @@
-/**
- * Reads a part of a result that another replica stores, over its MCP endpoint, on behalf of the caller that it is stored for.
- */
+/** Reads a part of a result that another replica stores, over its MCP endpoint, on behalf of the caller that it is stored for. */
 import { Agent } from 'undici'
 import { readBounded } from '../../../core/bounded.ts'
 import { Fault, messageOf } from '../../../core/errors.ts'
@@ -13,7 +11,7 @@ import { notKept, type Part, readNativePart } from './part.ts'
 import { MAX_KEPT_BYTES } from './store.ts'
 
 export type RemoteReader = {
-  /** Calls the owner of a handle that was verified before. Throws Faults as KeptResults does. */
+  /** Calls the owner of the handle, which must have been verified. Throws the Faults of `KeptResults.read`, and `cancelled`. */
   read(handle: Handle, identityId: string, signal: AbortSignal): Promise<Part>
   close(): Promise<void>
 }
@@ -51,7 +49,7 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
         )
         const message: unknown = JSON.parse(text.toString('utf8'))
         const part = isObject(message) ? readNativePart(message.result, handle) : undefined
-        // An error means that the owner restarted or the result expired.
+        // The owner answered with an error: usually it restarted, or the result expired.
         if (!part) throw notKept()
         return part
       } catch (error) {
@@ -59,7 +57,7 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
         if (error instanceof Fault && error.code === 'not_found') throw error
         log.warn(
           { owner: origin, error: messageOf(error) },
-          'the replica that stores a result cannot be reached',
+          'cannot read a result from the replica that stores it',
         )
         throw new Fault('upstream_unreachable', 'the replica that stores the result cannot be reached', {
           cause: error,

@@ -15,8 +15,8 @@ export function parsePartQuery(query: string): { path: string; pointer: string }
 }
 
 /**
- * The part at a pointer, as a schema of its own. References are followed on the way, and `properties` may be left out. For a list of
- * values (`…/enum/40`), the values from there on. Undefined if the pointer matches nothing.
+ * The part at a pointer, as a schema of its own. References are followed on the way, and the pointer may leave out `properties`. For a
+ * position in a list of values (`…/enum/40`), the values from that one to the end. Undefined if the pointer matches nothing.
  */
 export function schemaPart(schema: JsonObject, pointer: string): JsonObject | undefined {
   const steps = stepsOf(pointer)
@@ -62,7 +62,7 @@ function childOf(value: JsonValue | undefined, step: string): JsonValue | undefi
   return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
 }
 
-/** Steps of `/a/b`, and of `a/b` too: `~1` is a slash, `~0` a tilde, percent-encoding is decoded. */
+/** The steps of `/a/b`, or of `a/b`, decoded; undefined if there are too many. */
 function stepsOf(pointer: string): string[] | undefined {
   if (pointer.length > MAX_POINTER_CHARACTERS) return undefined
   const steps = pointer.replace(/^\//, '').split('/')
@@ -70,11 +70,12 @@ function stepsOf(pointer: string): string[] | undefined {
   return steps.filter((step, at) => step !== '' || at > 0).map(step => unescaped(decoded(step)))
 }
 
-/** Decodes a step of a JSON pointer (RFC 6901). */
+/** A step of a JSON pointer (RFC 6901) without escapes: `~1` stands for a slash, `~0` for a tilde. */
 export function unescaped(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
+/** Without percent-encoding, which pointers in URI fragments have; unchanged if it is malformed. */
 function decoded(step: string): string {
   try {
     return decodeURIComponent(step)
@@ -96,15 +97,16 @@ export function withDefinitions(root: JsonObject, part: JsonObject): JsonObject 
   return whole
 }
 
+/** The definitions below the keyword `place` that a part refers to, directly or through others. */
 function neededDefinitions(part: JsonObject, place: string, definitions: JsonObject): JsonObject {
   const needed = new Map<string, JsonObject>()
   const queue: JsonObject[] = [part]
   for (const next of queue) {
-    for (const [, name = ''] of JSON.stringify(next).matchAll(/"\$ref":"#\/([^"/]+\/[^"/]+)/g)) {
-      const [at, own = ''] = name.split('/').map(decoded)
-      const definition = at === place && !needed.has(own) ? childOf(definitions, own) : undefined
+    for (const [, reference = ''] of JSON.stringify(next).matchAll(/"\$ref":"#\/([^"/]+\/[^"/]+)/g)) {
+      const [keyword, name = ''] = reference.split('/').map(decoded)
+      const definition = keyword === place && !needed.has(name) ? childOf(definitions, name) : undefined
       if (!isObject(definition)) continue
-      needed.set(own, definition)
+      needed.set(name, definition)
       queue.push(definition)
     }
   }

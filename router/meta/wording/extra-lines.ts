@@ -1,4 +1,4 @@
-/** The lines of resources and prompts in a discovery answer, each with its kind and the name to read or get it by. Pure. */
+/** The lines of resources, templates and prompts in a discovery answer, each with the URI or path by which agents get it. Pure. */
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { Extra } from '../../catalog/catalog.ts'
 import type { Found } from '../finding/search-catalog.ts'
@@ -10,7 +10,7 @@ const MAX_DESCRIPTION_CHARACTERS = 140
 
 export type ExtraLines = { resources?: JsonObject[]; prompts?: JsonObject[]; tokens: number }
 
-/** As many as `budget` allows, best first; a list without lines is absent. */
+/** As many lines as a budget of tokens allows. `extras`: best first. A list without lines is absent. */
 export function extraLines(extras: readonly Found<Extra>[], budget: number): ExtraLines {
   const resources: JsonObject[] = []
   const prompts: JsonObject[] = []

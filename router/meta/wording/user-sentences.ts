@@ -1,7 +1,7 @@
 /** Sentences for callers that a server with `sessions: perUser` cannot serve: why, and who can change that. Pure. */
 import type { Fault } from '../../../core/errors.ts'
 
-/** `name`: the server, quoted. */
+/** The sentence for a Fault `user_refused`, by its `details.reason`. `name`: the server, quoted. */
 export function userSentence({ details }: Fault, name: string): string {
   switch (details.reason) {
     case 'TooManyUsers':
