@@ -190,7 +190,7 @@ export class PoolMember {
   /** Closes once the calls in flight are done, at the latest after `withinMs`; 0: at once. */
   async retire(withinMs: number): Promise<void> {
     this.#replaced.abort()
-    if (withinMs > 0 && this.#inFlight > 0) await this.#idle(withinMs)
+    if (withinMs > 0 && this.#isBusy()) await this.#idle(withinMs)
     this.#closed = true
     await this.#upstream?.close()
   }
@@ -215,6 +215,7 @@ export class PoolMember {
     const entry = this.#closed ? undefined : this.#breaker.enter()
     if (!entry) {
       this.#slots.release(limits.concurrency)
+      this.#reportIdle()
       throw this.#closed ? closedFault() : openFault(this.#breaker)
     }
     const up = this.#isUp && sessions === 'shared'
@@ -239,7 +240,8 @@ export class PoolMember {
     } finally {
       permit.end(verdict)
       this.#use.ended()
-      if (--this.#inFlight === 0) this.#onIdle?.()
+      this.#inFlight--
+      this.#reportIdle()
     }
   }
 
@@ -259,6 +261,15 @@ export class PoolMember {
     upstream.attach?.(this.#options.listener)
     this.#upstream = upstream
     return upstream
+  }
+
+  /** Also between the moment in which a waiting call gets a slot and the one in which it is sent. */
+  #isBusy(): boolean {
+    return this.#inFlight > 0 || this.#slots.active() > 0
+  }
+
+  #reportIdle(): void {
+    if (!this.#isBusy()) this.#onIdle?.()
   }
 
   #idle(withinMs: number): Promise<void> {

@@ -187,6 +187,20 @@ test('a changed server gets a new upstream, and the old one is closed after its 
   await after
 })
 
+test('a call that waits for a slot of a replaced upstream is still answered by it', async () => {
+  const { pool, pending, closed } = startPending()
+  const calls = ['a', 'b', 'c'].map(name => call(pool, name))
+  await turn()
+  pool.update(config())
+  for (const { resolve } of pending.splice(0)) resolve({ result: {} })
+  await turn()
+  assert.deepEqual([pending.length, closed], [1, []])
+  pending[0]?.resolve({ result: { from: 'c' } })
+  assert.deepEqual((await Promise.all(calls))[2], { result: { from: 'c' } })
+  await turn()
+  assert.deepEqual(closed, ['github@1'])
+})
+
 test('an old upstream is not kept longer than a call may take', async () => {
   const { pool, clock, closed } = startPending()
   call(pool).catch(() => {})
