@@ -129,6 +129,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       })
     }
     targets.set(key, undefined)
+    turns.ask(key, undefined)
     await writers.report(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
     return undefined
   }

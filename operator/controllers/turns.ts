@@ -40,8 +40,8 @@ export class Turns {
   ask(server: string, deployment: Deployment | undefined): Queued | undefined {
     const namespace = server.split('/', 1)[0] as string
     if (!deployment) {
-      this.#admitted.delete(server)
-      if (this.#leave(server, namespace)) this.#requeueNext()
+      const wasAdmitted = this.#admitted.delete(server)
+      if (this.#leave(server, namespace) || wasAdmitted) this.#requeueNext()
       return undefined
     }
     const all = [...this.#deployments.objects.values()].filter(isOfServer)
