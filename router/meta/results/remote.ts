@@ -47,6 +47,8 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
           MAX_ANSWER_BYTES,
           () => new Fault('invalid_data', 'the part is too large'),
         )
+        // A refusal of HTTP, such as 401 or 503, says nothing about the result.
+        if (answer.statusCode !== 200) throw new Error(`HTTP ${answer.statusCode}`)
         const message: unknown = JSON.parse(text.toString('utf8'))
         const part = isObject(message) ? readNativePart(message.result, handle) : undefined
         // The owner answered with an error: usually it restarted, or the result expired.

@@ -62,6 +62,23 @@ test('a pointer to nothing finds no part', () => {
     assert.equal(schemaPart(SCHEMA, pointer), undefined, pointer)
 })
 
+test('definitions are found by escaped names, across both keywords, and beside those of the part itself', () => {
+  const schema = {
+    properties: {
+      part: { items: { $ref: '#/definitions/a~1b' }, $defs: { Own: { type: 'null' } } },
+      other: { type: 'string' },
+    },
+    definitions: { 'a/b': { properties: { c: { $ref: '#/$defs/C%20C' } } }, Unused: {} },
+    $defs: { 'C C': { type: 'integer' }, Unused: {} },
+  }
+  assert.deepEqual(schemaPart(schema, '/properties/part'), {
+    ...schema.properties.part,
+    definitions: { 'a/b': schema.definitions['a/b'] },
+    $defs: { Own: { type: 'null' }, 'C C': { type: 'integer' } },
+  })
+  assert.deepEqual(schemaPart(schema, '/properties/other'), { type: 'string' })
+})
+
 test('a definition named __proto__ that refers to itself is resolved like any other', {
   timeout: 5_000,
 }, () => {

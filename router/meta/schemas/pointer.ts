@@ -5,8 +5,8 @@ const MAX_STEPS = 64
 const MAX_POINTER_CHARACTERS = 4_096
 const MAX_REFERENCES = 8
 const POSITION = /^\d{1,6}$/
-/** Keywords for definitions: the current one, and that of draft-07. */
-const DEFINITIONS = ['$defs', 'definitions'] as const
+/** A reference to a definition in JSON: below the current keyword for definitions, or that of draft-07. */
+const REFERENCE = /"\$ref":"#\/(\$defs|definitions)\/([^"/]+)/g
 
 /** Parses a query such as `server:tool#/properties/filter`; undefined for any other. */
 export function parsePartQuery(query: string): { path: string; pointer: string } | undefined {
@@ -84,31 +84,31 @@ function decoded(step: string): string {
   }
 }
 
-/** The part with the definitions that it refers to, directly or through others. */
+/** The part with the definitions that it refers to, directly or through others; definitions of its own are kept. */
 export function withDefinitions(root: JsonObject, part: JsonObject): JsonObject {
   if (part === root) return part
-  let whole = part
-  for (const place of DEFINITIONS) {
-    const definitions = root[place]
-    if (!isObject(definitions) || part[place] !== undefined) continue
-    const needed = neededDefinitions(part, place, definitions)
-    if (Object.keys(needed).length > 0) whole = { ...whole, [place]: needed }
+  const needed = neededDefinitions(root, part)
+  if (needed.size === 0) return part
+  const whole = { ...part }
+  for (const [keyword, definitions] of needed) {
+    const own = part[keyword]
+    whole[keyword] = { ...(isObject(own) ? own : {}), ...Object.fromEntries(definitions) }
   }
   return whole
 }
 
-/** The definitions below the keyword `place` that a part refers to, directly or through others. */
-function neededDefinitions(part: JsonObject, place: string, definitions: JsonObject): JsonObject {
-  const needed = new Map<string, JsonObject>()
+/** The definitions that a part refers to, directly or through others: by keyword, then by name. */
+function neededDefinitions(root: JsonObject, part: JsonObject): Map<string, Map<string, JsonObject>> {
+  const needed = new Map<string, Map<string, JsonObject>>()
   const queue: JsonObject[] = [part]
-  for (const next of queue) {
-    for (const [, reference = ''] of JSON.stringify(next).matchAll(/"\$ref":"#\/([^"/]+\/[^"/]+)/g)) {
-      const [keyword, name = ''] = reference.split('/').map(decoded)
-      const definition = keyword === place && !needed.has(name) ? childOf(definitions, name) : undefined
+  for (const next of queue)
+    for (const [, keyword = '', step = ''] of JSON.stringify(next).matchAll(REFERENCE)) {
+      const name = unescaped(decoded(step))
+      const found = needed.get(keyword) ?? new Map<string, JsonObject>()
+      const definition = found.has(name) ? undefined : childOf(root[keyword], name)
       if (!isObject(definition)) continue
-      needed.set(name, definition)
+      needed.set(keyword, found.set(name, definition))
       queue.push(definition)
     }
-  }
-  return Object.fromEntries(needed)
+  return needed
 }
