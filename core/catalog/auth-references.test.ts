@@ -42,7 +42,23 @@ test('revocations are read line by line, and a line that cannot be read is a pro
     ],
     problems: [],
   })
-  for (const line of ['sub', 'sub ada other', 'before yesterday', 'subject ada', 'sub ada own more'])
+  for (const line of [
+    'sub',
+    'sub ada other',
+    'before yesterday',
+    'before 1',
+    'before 2026-01-31T12:00:00',
+    'subject ada',
+    'sub ada own more',
+  ])
     assert.match(read({ revoked }, { revoked: { list: line } }).problems[0]?.message ?? '', /cannot read/)
   assert.equal(read({ revoked }, {}).problems[0]?.reason, 'ConfigMapNotFound')
+})
+
+test('of many unreadable revocations the first few are reported, and of too many lines the first 10,000 are read', () => {
+  const revoked = { configMapName: 'revoked' }
+  const messages = (list: string) => read({ revoked }, { revoked: { list } }).problems.map(one => one.message)
+  const unreadable = messages('nonsense\n'.repeat(500))
+  assert.deepEqual([unreadable.length, unreadable.at(-1)], [6, 'cannot read 495 more lines'])
+  assert.deepEqual(messages('jti 7\n'.repeat(10_001)), ['has more than 10000 lines'])
 })

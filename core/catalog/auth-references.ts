@@ -15,6 +15,10 @@ export type AuthReferences = {
 }
 
 const MAX_REVOCATIONS = 10_000
+/** How many unreadable lines are reported one by one. */
+const MAX_REPORTED = 5
+/** A date and time with a zone (RFC 3339): without one, it would mean another time on each machine. */
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** `configMaps`: the observed ones, by name. */
 export function readAuthReferences(
@@ -89,16 +93,19 @@ function readRevoked(
   }
   const names = new Set(auth.jwt.map(({ name }) => name))
   const lines = Object.values(data).flatMap(text => text.split('\n').map(line => line.trim()))
+  const entries = lines.filter(line => line !== '' && !line.startsWith('#'))
+  const invalid = (message: string) => problems.push({ reason: REASON.invalid, path, message })
+  if (entries.length > MAX_REVOCATIONS) invalid(`has more than ${MAX_REVOCATIONS} lines`)
   const revoked: Revocation[] = []
-  for (const line of lines.filter(line => line !== '' && !line.startsWith('#'))) {
+  const unreadable: string[] = []
+  for (const line of entries.slice(0, MAX_REVOCATIONS)) {
     const found = readLine(line, names)
     if (found) revoked.push(found)
-    else
-      problems.push({ reason: REASON.invalid, path, message: `cannot read "${line.slice(0, 80)}"; ${FORM}` })
+    else unreadable.push(line)
   }
-  if (revoked.length > MAX_REVOCATIONS)
-    problems.push({ reason: REASON.invalid, path, message: `has more than ${MAX_REVOCATIONS} lines` })
-  return revoked.slice(0, MAX_REVOCATIONS)
+  for (const line of unreadable.slice(0, MAX_REPORTED)) invalid(`cannot read "${line.slice(0, 80)}"; ${FORM}`)
+  if (unreadable.length > MAX_REPORTED) invalid(`cannot read ${unreadable.length - MAX_REPORTED} more lines`)
+  return revoked
 }
 
 const FORM =
@@ -112,6 +119,6 @@ function readLine(line: string, issuers: ReadonlySet<string>): Revocation | unde
   const only = issuer === undefined ? {} : { issuer }
   if (kind === 'sub') return { ...only, subject: value }
   if (kind === 'jti') return { ...only, jti: value }
-  const beforeMs = kind === 'before' ? Date.parse(value) : Number.NaN
+  const beforeMs = kind === 'before' && DATE_TIME.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(beforeMs) ? undefined : { ...only, beforeMs }
 }
