@@ -18,6 +18,12 @@ export class CommandError extends Error {
 export function describeFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof CommandError) return { message: error.message, exitCode: error.exitCode }
   if (error instanceof Fault) return { message: error.message, exitCode: EXIT.failure }
+  if (isSystemError(error)) return { message: error.message, exitCode: EXIT.failure }
   const stack = error instanceof Error && error.stack ? error.stack : messageOf(error)
   return { message: `this is a bug in portolan, please report it\n${stack}`, exitCode: EXIT.failure }
+}
+
+/** Whether the operating system refused something, such as a file without permission (EACCES) or a full disk (ENOSPC). */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string'
 }

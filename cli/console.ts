@@ -72,12 +72,12 @@ async function listen(
   const { port: chosen } = server.address() as AddressInfo
   try {
     await probe(`http://${HOST}:${chosen}/`)
-  } catch {
+  } catch (error) {
     close()
     throw new CommandError(
       joinError ??
         pods.refused() ??
-        'the console of the operator does not answer; the log of its pod may say why (kubectl logs)',
+        `the console of the operator does not answer (${messageOf(error)}); the log of its pod may say why (kubectl logs)`,
     )
   }
   return { port: chosen, close }
