@@ -50,9 +50,9 @@ test('a question of a shared legacy child is refused with the reason', async t =
 })
 
 test('a client never gets a question of a kind that it did not declare', async t => {
-  const own = await start(t, 'legacy', 'perClient')
+  const separate = await start(t, 'legacy', 'perClient')
   for (const connect of [legacyClient, modernClient]) {
-    const { call, asked } = await connect(t, own.url, { roots: {} })
+    const { call, asked } = await connect(t, separate.url, { roots: {} })
     assert.deepEqual(JSON.parse(await call('declared')), { roots: {} })
     const answer = JSON.parse(await call('ask', { kinds: 'form roots' }))
     assert.match(answer.form.failed, /elicitation/)
@@ -92,11 +92,11 @@ test('a modern client that answers a question of a child that has died gets an e
   const warm = children()
   const { requestState, inputRequests } = (await askModern(url)).json.result as JsonObject
   const [key = ''] = Object.keys(inputRequests as JsonObject)
-  const [own = 0] = children().filter(pid => !warm.includes(pid))
+  const [own = assert.fail('no child was started')] = children().filter(pid => !warm.includes(pid))
   process.kill(own, 'SIGKILL')
   assert.ok(await until(() => !children().includes(own)))
-  const back = await askModern(url, { requestState, inputResponses: { [key]: ANSWERS.form } })
-  assert.match(String(errorOf(back).message), /ended by SIGKILL.*check before you repeat it/)
+  const failed = await askModern(url, { requestState, inputResponses: { [key]: ANSWERS.form } })
+  assert.match(String(errorOf(failed).message), /ended by SIGKILL.*check before you repeat it/)
 })
 
 test('the drain does not wait for calls whose question has no answer, and ends their child', async t => {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { reportOf, startInstaller } from '../test/support/installer.ts'
 
 for (const kind of ['npm', 'pypi'] as const) {
-  test(`${kind}: a pod reports the package it installs, and refuses changed content of the same version until it is approved`, async t => {
+  test(`${kind}: a pod reports what it installs, and refuses changed content of the same version until it is approved`, async t => {
     const { registry, folder, install, keep } = await startInstaller(t, kind)
     const first = reportOf(await install())
     assert.deepEqual([first.kind, first.package, first.version], [kind, 'greeter', '1.0.0'])

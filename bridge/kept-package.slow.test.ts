@@ -22,8 +22,8 @@ for (const kind of ['npm', 'pypi'] as const) {
 
 test('pods that start at the same time leave one complete installation', async t => {
   const { folder, install } = await startInstaller(t, 'npm')
-  const ends = await Promise.all([install('--keep'), install('--keep')])
-  assert.ok(ends.some(({ code }) => code === 0))
+  const results = await Promise.all([install('--keep'), install('--keep')])
+  assert.ok(results.some(({ code }) => code === 0))
   assert.equal((await install('--keep')).code, 0)
   const { args } = await readStart(join(folder, 'start.json'))
   assert.ok(args.every(existsSync))

@@ -27,7 +27,7 @@ test('an installation that one pod wrote can be read by any pod', async t => {
   assert.deepEqual(await readKept(startFile), { ...start, platform, release: RELEASE })
 })
 
-test('a missing, damaged or foreign start file, or one whose files are missing, does not count as an installation', async t => {
+test('a start file that is missing, damaged, of another platform or without its files is not an installation', async t => {
   const { folder, startFile, program } = volume(t)
   const platform = `${process.platform}-${process.arch}`
   const complete = { command: process.execPath, args: [program], platform, release: RELEASE }

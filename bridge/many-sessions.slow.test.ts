@@ -5,7 +5,7 @@ import { legacyClient } from '../test/support/answering-clients.ts'
 import { openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
 import { MAX_CHILDREN } from './session-children.ts'
 
-test('a call is refused while all children are in use, and served when one becomes free', async t => {
+test('while all children are in use, lists are still answered and calls are refused, until a child becomes free', async t => {
   const bridge = await startSessionBridge(t)
   const sessions = await Promise.all(Array.from({ length: MAX_CHILDREN + 1 }, () => openSession(bridge)))
   const last = sessions.pop() as TestSession
@@ -17,7 +17,7 @@ test('a call is refused while all children are in use, and served when one becom
   const { client, transport } = await legacyClient(t, bridge.url)
   assert.ok(
     (await client.listTools()).tools.length > 0,
-    'discovery, which declares capabilities, gets a child',
+    'one more child is started for the lists of a client that declares capabilities, as discovery does',
   )
   const { client: other } = await legacyClient(t, bridge.url)
   await assert.rejects(other.listTools(), /in use/)

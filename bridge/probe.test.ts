@@ -6,20 +6,20 @@ import { startSdk2 } from '../test/upstreams/http/sdk2.ts'
 import { readJson, serve } from '../test/upstreams/http/serve.ts'
 import { probe } from './probe.ts'
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 test('servers of SDK 1.x and 2.x are alive, and the probe leaves no session open', async t => {
   for (const mode of ['stateful', 'stateless'] as const) {
     for (const json of [true, false]) {
       const server = await startSdk1(mode, { json })
       t.after(() => server.close())
-      assert.equal(await probe(server.url, PATIENCE_MS), undefined, `${mode} ${json}`)
+      assert.equal(await probe(server.url, TIMEOUT_MS), undefined, `${mode} ${json}`)
       assert.equal(server.log.includes('DELETE'), mode === 'stateful')
     }
   }
   const modern = await startSdk2()
   t.after(() => modern.close())
-  assert.equal(await probe(modern.url, PATIENCE_MS), undefined)
+  assert.equal(await probe(modern.url, TIMEOUT_MS), undefined)
 })
 
 test('a server that speaks only 2026-07-28 is alive', async t => {
@@ -35,13 +35,13 @@ test('a server that speaks only 2026-07-28 is alive', async t => {
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...(discovers ? { result: {} } : { error }) }))
   })
   t.after(close)
-  assert.equal(await probe(`${origin}/mcp`, PATIENCE_MS), undefined)
+  assert.equal(await probe(`${origin}/mcp`, TIMEOUT_MS), undefined)
 })
 
 test('a server that requires credentials is alive', async t => {
   const server = await startSdk1('stateless', { accepts: () => false })
   t.after(() => server.close())
-  assert.equal(await probe(server.url, PATIENCE_MS), undefined)
+  assert.equal(await probe(server.url, TIMEOUT_MS), undefined)
 })
 
 test('a web page, an error and a redirect are not MCP', async t => {
@@ -52,7 +52,7 @@ test('a web page, an error and a redirect are not MCP', async t => {
   })
   t.after(close)
   for (status of [200, 302, 404, 500]) {
-    const why = await probe(origin, PATIENCE_MS)
+    const why = await probe(origin, TIMEOUT_MS)
     assert.equal(why, `the answer to initialize has status ${status} and is not MCP`)
   }
 })
@@ -60,7 +60,7 @@ test('a web page, an error and a redirect are not MCP', async t => {
 test('a closed port and a silent server have different errors', async t => {
   const gone = await serve(() => {})
   await gone.close()
-  assert.match((await probe(gone.origin, PATIENCE_MS)) ?? '', /ECONNREFUSED/)
+  assert.match((await probe(gone.origin, TIMEOUT_MS)) ?? '', /ECONNREFUSED/)
   const silent = await serve(() => {})
   t.after(silent.close)
   assert.equal(await probe(silent.origin, 50), 'no answer within 0.05 s')

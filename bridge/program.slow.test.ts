@@ -42,11 +42,11 @@ function run(t: TestContext, args: string[], { env, user }: Options = {}) {
     ...(user === undefined ? {} : { uid: user, gid: user }),
   })
   t.after(() => child.kill('SIGKILL'))
-  const said = { text: '' }
+  const stderr = { text: '' }
   child.stderr?.on('data', chunk => {
-    said.text += chunk
+    stderr.text += chunk
   })
-  return { child, said, code: once(child, 'close').then(([code]) => code as number) }
+  return { child, stderr, code: once(child, 'close').then(([code]) => code as number) }
 }
 
 async function untilReady(port: number, child: ChildProcess): Promise<string> {
@@ -75,12 +75,13 @@ test('after SIGTERM, calls in flight finish and no process is left', async t => 
   assert.deepEqual(marked(mark), [])
 })
 
-test('a second SIGTERM ends it at once', async t => {
+test('a second SIGTERM ends the bridge at once', async t => {
   const mark = `mark-${process.pid}-second`
   const { child, code, url } = await serveRude(t, 'polite', mark)
   const call = post(url, legacy('tools/call', { name: 'hang' })).catch(error => error)
   await post(url, legacy('ping'))
   child.kill('SIGTERM')
+  // A signal within a second after the first is ignored.
   await delay(systemClock, 1_100)
   child.kill('SIGTERM')
   assert.equal(await code, 143)
@@ -91,7 +92,7 @@ test('a second SIGTERM ends it at once', async t => {
 test('the termination log has the last output of a server that does not start', async t => {
   const folder = folderOf(t)
   const log = join(folder, 'termination-log')
-  const ends = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+  const logAfter = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
     writeFileSync(log, '')
     const { code } = run(t, ['--port', '0', '--host', '127.0.0.1', '--termination-log', log, ...args], {
       env,
@@ -100,24 +101,27 @@ test('the termination log has the last output of a server that does not start', 
     return readFileSync(log, 'utf8')
   }
   const script = 'echo "cannot log in with $API_TOKEN" >&2; echo bye >&2; exit 3'
-  const crashed = await ends({ API_TOKEN: 'very-secret' }, '--', 'sh', '-c', script)
+  const crashed = await logAfter({ API_TOKEN: 'very-secret' }, '--', 'sh', '-c', script)
   const lines = 'cannot log in with [redacted]\nbye'
   const sentence = 'The server ended with exit code 3 before it was ready: cannot log in with [redacted]'
   assert.equal(crashed, `CrashLooping: ${sentence}\n${lines}`)
-  assert.equal(await ends({}, '--', 'nowhere'), 'CommandNotFound: the command nowhere was not found')
-  const late = await ends({}, '--start-timeout', '100ms', '--', 'sleep', '60')
+  assert.equal(await logAfter({}, '--', 'nowhere'), 'CommandNotFound: the command nowhere was not found')
+  const late = await logAfter({}, '--start-timeout', '100ms', '--', 'sleep', '60')
   assert.equal(late, 'StartTimeout: The server did not start within 0.1 s')
-  assert.match(await ends({}, '--start-file', join(folder, 'none')), /^StartFailed: .*cannot be read: ENOENT/)
   assert.match(
-    await ends({}, '--bearer-file', join(folder, 'none'), '--', 'cat'),
+    await logAfter({}, '--start-file', join(folder, 'none')),
+    /^StartFailed: .*cannot be read: ENOENT/,
+  )
+  assert.match(
+    await logAfter({}, '--bearer-file', join(folder, 'none'), '--', 'cat'),
     /^StartFailed: The token file/,
   )
 })
 
 test('the error for an invalid command line shows the usage', async t => {
-  const { code, said } = run(t, ['--port', '1'])
+  const { code, stderr } = run(t, ['--port', '1'])
   assert.equal(await code, 2)
-  assert.match(said.text, /error: the server's command is missing[\s\S]*usage:/)
+  assert.match(stderr.text, /error: the server's command is missing[\s\S]*usage:/)
 })
 
 test('the probe exits with 0 if an MCP server answers, else with 1 and a line that says why', async t => {
@@ -125,10 +129,10 @@ test('the probe exits with 0 if an MCP server answers, else with 1 and a line th
   assert.equal(await run(t, ['--probe', url]).code, 0)
   const none = run(t, ['--probe', `http://127.0.0.1:${await freePort()}/mcp`])
   assert.equal(await none.code, 1)
-  assert.match(none.said.text, /^not alive: .*ECONNREFUSED.*\n$/)
+  assert.match(none.stderr.text, /^not alive: .*ECONNREFUSED.*\n$/)
 })
 
-test('a user without a home directory can install a server and start it', async t => {
+test('a user without root rights can install a server and start it', async t => {
   const registry = await startRegistry()
   t.after(() => registry.close())
   const user = process.getuid?.() === 0 ? 65_532 : undefined
@@ -140,9 +144,9 @@ test('a user without a home directory can install a server and start it', async 
     chmodSync(made, 0o777)
   }
   const env = { HOME: home, TMPDIR: home, npm_config_userconfig: join(home, '.npmrc') }
-  const words = ['--version', '1.0.0', '--registry', registry.npm, '--into', into]
-  const installing = run(t, ['install', 'npm', 'greeter', ...words], { env, user })
-  assert.equal(await installing.code, 0, installing.said.text)
+  const options = ['--version', '1.0.0', '--registry', registry.npm, '--into', into]
+  const installing = run(t, ['install', 'npm', 'greeter', ...options], { env, user })
+  assert.equal(await installing.code, 0, installing.stderr.text)
   const start = JSON.parse(readFileSync(join(into, 'start.json'), 'utf8'))
   assert.match(start.command, /\/node$/)
   assert.equal(start.args[0], join(into, 'package', 'node_modules', 'greeter', 'server.js'))
@@ -169,9 +173,9 @@ for (const installer of ['uv', 'pip']) {
       symlinkSync(python.trim(), join(folder, 'python3'))
       env.PATH = folder
     }
-    const words = ['--version', '1.0.0', '--registry', registry.pypi, '--into', join(folder, 'into')]
-    const { code, said } = run(t, ['install', 'pypi', 'greeter', ...words], { env })
-    assert.equal(await code, 0, said.text)
+    const options = ['--version', '1.0.0', '--registry', registry.pypi, '--into', join(folder, 'into')]
+    const { code, stderr } = run(t, ['install', 'pypi', 'greeter', ...options], { env })
+    assert.equal(await code, 0, stderr.text)
     const port = await freePort()
     const serving = [
       '--port',
@@ -193,17 +197,17 @@ test('a failed installation writes the reason to the termination log, and exits 
   const folder = folderOf(t)
   const log = join(folder, 'termination-log')
   writeFileSync(log, '')
-  const words = ['--registry', registry.npm, '--into', folder, '--termination-log', log]
-  const { code } = run(t, ['install', 'npm', 'absent', ...words])
+  const options = ['--registry', registry.npm, '--into', folder, '--termination-log', log]
+  const { code } = run(t, ['install', 'npm', 'absent', ...options])
   assert.equal(await code, 1)
   assert.match(readFileSync(log, 'utf8'), /^InstallFailed: absent could not be installed\. .*\n[\s\S]*404/)
 })
 
-test('server-everything of npm gives the same answers through the bridge as directly', async t => {
+test('tools, resources, prompts and progress of server-everything of npm work through the bridge', async t => {
   const folder = folderOf(t)
-  const words = ['--version', EVERYTHING, '--into', folder]
-  const installing = run(t, ['install', 'npm', '@modelcontextprotocol/server-everything', ...words])
-  assert.equal(await installing.code, 0, installing.said.text)
+  const options = ['--version', EVERYTHING, '--into', folder]
+  const installing = run(t, ['install', 'npm', '@modelcontextprotocol/server-everything', ...options])
+  assert.equal(await installing.code, 0, installing.stderr.text)
   const port = await freePort()
   const serving = ['--port', `${port}`, '--host', '127.0.0.1', '--start-file', join(folder, 'start.json')]
   const { child } = run(t, [...serving, '--sessions', 'perClient', '--', 'stdio'])

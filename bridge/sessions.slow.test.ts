@@ -38,7 +38,7 @@ test('each session has one child, whose state other sessions do not see', async 
   assert.ok(!(await names(two)).includes('mine'))
 })
 
-test('a session gets the warm child, and a new one is started; reading lists starts none', async t => {
+test('a session gets the warm child with its first call, and another is started; reading lists starts none', async t => {
   const bridge = await startSessionBridge(t)
   const [warm] = bridge.children()
   for (let round = 0; round < 5; round++) await (await openSession(bridge)).post('tools/list')
@@ -174,7 +174,7 @@ test('the question of a child whose client has no stream fails', async t => {
   }
 })
 
-test('log messages reach the client of the session', async t => {
+test('a notification of an unknown method reaches the client of its session', async t => {
   const bridge = await startSessionBridge(t)
   const client = new Client({ name: 'test', version: '1' })
   t.after(() => client.close())
@@ -186,7 +186,7 @@ test('log messages reach the client of the session', async t => {
   assert.equal(await heard, 'notifications/custom')
 })
 
-test('closing ends every child', async t => {
+test('closing the bridge ends every child', async t => {
   const bridge = await startSessionBridge(t)
   await (await openSession(bridge)).call('pid')
   await bridge.close(0)
@@ -204,6 +204,7 @@ test('after three failed starts of the warm child the bridge gives up', async t 
   const clock = createLeapClock()
   const bridge = await startSessionBridge(t, { mode: 'refuse-initialize', impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 50)
+  t.after(() => clearInterval(hurry))
   const { reason, message } = await bridge.gaveUp
   clearInterval(hurry)
   assert.equal(reason, 'HandshakeFailed')

@@ -22,6 +22,7 @@ import { startTestBridge, type TestBridge } from '../test/support/bridge.ts'
 import { callOf } from '../test/support/call.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { callTool } from '../test/support/mcp.ts'
+import { untilGone } from '../test/support/processes-left.ts'
 import { rudeCommand, textOf, toolCall } from '../test/upstreams/rude/rude.ts'
 import { MAX_STREAMS } from './bridge.ts'
 
@@ -30,11 +31,10 @@ const { signal } = new AbortController()
 /** Longer than the tests advance the clock. */
 const LONG_MS = 3_600_000
 
-function upstreamOf(t: TestContext, { url }: TestBridge, headers: Record<string, string> = {}) {
+function upstreamOf(t: TestContext, { url }: TestBridge) {
   const spec = {
     url,
     transport: 'streamable-http',
-    headers,
     sessions: 'shared',
     startTimeoutMs: 10_000,
   } as const
@@ -192,8 +192,8 @@ test('after three consecutive failures the bridge gives up with the reason', asy
   const command = { ...rudeCommand('exit-1'), startTimeoutMs: LONG_MS }
   const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 20)
+  t.after(() => clearInterval(hurry))
   const { reason, message, stderr } = await gaveUp
-  clearInterval(hurry)
   assert.equal(reason, 'CrashLooping')
   assert.match(message, /ended with exit code 1 before it was ready: cannot open the database/)
   assert.deepEqual(stderr, ['cannot open the database: no such file'])
@@ -204,8 +204,8 @@ test('the error for a command that does not exist names it', async t => {
   const command = { command: 'no-such-command', args: [], env: {}, startTimeoutMs: LONG_MS }
   const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
   const hurry = setInterval(() => clock.leap(1_000), 20)
+  t.after(() => clearInterval(hurry))
   const { reason, message } = await gaveUp
-  clearInterval(hurry)
   assert.deepEqual([reason, message], ['CommandNotFound', 'the command no-such-command was not found'])
 })
 
@@ -226,7 +226,7 @@ test('a call is cancelled at the child if its caller disconnects', async t => {
   }
 })
 
-test('requests need the token, except for health checks', async t => {
+test('requests, except for health checks, need the token; a token that was replaced stays valid for a while', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-bearer-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const bearerFile = join(folder, 'token')
@@ -266,19 +266,16 @@ test('during the drain, the bridge is not ready, answers requests on open connec
   const stream = await fetch(bridge.url, { headers: { accept: 'text/event-stream' } })
   await callTool(bridge.url, 'echo', { text: 'x' })
   const closed = bridge.close(10_000)
-  const notReady = await fetch(`${bridge.origin}/readyz`)
-  assert.equal(notReady.status, 503)
+  assert.equal(await bridge.readiness(), 503)
   const late = await post(bridge.url, legacy('tools/call', { name: 'echo', arguments: { text: 'late' } }))
-  assert.equal(late.headers.get('connection'), 'close')
-  assert.equal(late.status, 200)
-  assert.equal((await sleeping).status, 200)
-  assert.equal((await sleeping).headers.get('connection'), 'close')
+  for (const { status, headers } of [late, await sleeping])
+    assert.deepEqual([status, headers.get('connection')], [200, 'close'])
   assert.match(await stream.text(), /^:\n\n$/)
   await closed
   await assert.rejects(fetch(`${bridge.origin}/healthz`))
 })
 
-test('before the bridge closes its connections, it refuses further calls with an error that says so', async t => {
+test('before the bridge closes its connections, it refuses further calls with 503 and the closing header', async t => {
   const bridge = await startTestBridge(t, { mode: 'polite' })
   await callTool(bridge.url, 'echo', { text: 'x' })
   const closed = bridge.close(10_000)
@@ -291,9 +288,12 @@ test('before the bridge closes its connections, it refuses further calls with an
 
 test('the error for a port in use names it, and no child is left', async t => {
   const { port } = await startTestBridge(t)
-  await assert.rejects(startTestBridge(t, { port }), {
+  const mark = `mark-${process.pid}-port`
+  const command = { ...rudeCommand('polite', 0, mark), startTimeoutMs: LONG_MS }
+  await assert.rejects(startTestBridge(t, { port, command }), {
     name: 'Fault',
     code: 'unavailable',
-    message: /Cannot listen.*EADDRINUSE/,
+    message: new RegExp(`Cannot listen on .* port ${port}: .*EADDRINUSE`),
   })
+  assert.deepEqual(await untilGone(mark), [])
 })

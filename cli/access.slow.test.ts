@@ -10,7 +10,7 @@ import { connectSdkClient } from '../core/mcp/client/sdk-client.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
-/** As for a cluster: a laptop verifies no tokens of ServiceAccounts. */
+/** Made for a cluster: on a laptop, nothing verifies tokens of ServiceAccounts. */
 const GATEWAY = {
   apiVersion: 'portolan.dev/v1alpha1',
   kind: 'McpGateway',
@@ -45,16 +45,16 @@ async function portolan(cache: string, ...args: string[]) {
   return { code, ...texts }
 }
 
-function space(t: { after(run: () => void): void }) {
-  const made = createWorkspace()
-  t.after(made.remove)
-  made.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}`))
-  writeFileSync(join(made.folder, 'gateway.json'), JSON.stringify(GATEWAY))
-  return made
+function newWorkspace(t: { after(run: () => void): void }) {
+  const workspace = createWorkspace()
+  t.after(workspace.remove)
+  workspace.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}`))
+  writeFileSync(join(workspace.folder, 'gateway.json'), JSON.stringify(GATEWAY))
+  return workspace
 }
 
 test('access lists what a caller may use, with the rule, also for a gateway that only a cluster can run', async t => {
-  const { cache, folder } = space(t)
+  const { cache, folder } = newWorkspace(t)
   const triage = await portolan(cache, 'access', folder, '--as', 'sa:agents/triage')
   assert.equal(triage.code, 0, triage.stderr)
   assert.match(triage.stdout, /^one +tool +echo +triage$/m)
@@ -66,7 +66,7 @@ test('access lists what a caller may use, with the rule, also for a gateway that
 })
 
 test('call --as acts as that caller and cannot call tools that are hidden from it', async t => {
-  const { cache, folder } = space(t)
+  const { cache, folder } = newWorkspace(t)
   const as = ['--as', 'serviceaccount:agents/triage']
   const echo = await portolan(cache, 'call', 'one:echo', '{"text":"ahoy"}', folder, ...as)
   assert.deepEqual([echo.code, echo.stdout.trim()], [0, 'ahoy'], echo.stderr)
@@ -78,36 +78,32 @@ test('call --as acts as that caller and cannot call tools that are hidden from i
   assert.match(running.stderr, /--as needs PATHs/)
 })
 
-test('up --as is the caller of requests without a token, and is refused if others can reach the port', async t => {
-  const { cache, folder } = space(t)
+test('requests without a token act as the caller of up --as, which is refused if others can reach the port', async t => {
+  const { cache, folder } = newWorkspace(t)
   const refused = await portolan(cache, 'up', folder, '--host', '0.0.0.0', '--as', 'sa:agents/triage')
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /--as is for this machine alone/)
   const child = begin(cache, ['up', folder, '--port', '0', '-o', 'json', '--as', 'sa:agents/triage'])
-  t.after(async () => {
-    child.kill('SIGTERM')
-    await once(child, 'close')
-  })
-  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-    const { url } = JSON.parse(line) as { url: string }
-    const client = await connectSdkClient(url, AbortSignal.timeout(10_000))
-    const { result } = {
-      result: await client.request(
-        'tools/call',
-        { name: 'discover_mcp_tools', arguments: { query: 'echo change' } },
-        AbortSignal.timeout(10_000),
-      ),
-    }
-    const text = JSON.stringify(result)
-    assert.match(text, /one:echo/)
-    assert.doesNotMatch(text, /one:change/)
-    await client.close()
-    break
-  }
+  const closed = once(child, 'close')
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')
+  const { url } = JSON.parse(line) as { url: string }
+  const client = await connectSdkClient(url, AbortSignal.timeout(10_000))
+  const result = await client.request(
+    'tools/call',
+    { name: 'discover_mcp_tools', arguments: { query: 'echo change' } },
+    AbortSignal.timeout(10_000),
+  )
+  const text = JSON.stringify(result)
+  assert.match(text, /one:echo/)
+  assert.doesNotMatch(text, /one:change/)
+  await client.close()
+  child.kill('SIGTERM')
+  await closed
 })
 
-test('a gateway that a command runs itself says which variable has the token that it asks for', async t => {
-  const { cache, folder } = space(t)
+test('if the gateway that a command starts requires a token, the error names PORTOLAN_TOKEN, which is then used', async t => {
+  const { cache, folder } = newWorkspace(t)
   const tokens = { ...GATEWAY, spec: { auth: { tokens: { secretName: 'callers' } } } }
   const secret = {
     apiVersion: 'v1',
@@ -121,8 +117,8 @@ test('a gateway that a command runs itself says which variable has the token tha
   const without = await portolan(cache, ...args)
   assert.match(without.stderr, /wants credentials \(401\): set PORTOLAN_TOKEN/)
   const child = begin(cache, args, { PORTOLAN_TOKEN: 'x'.repeat(40) })
-  let said = ''
-  child.stdout?.on('data', text => (said += text))
+  let stdout = ''
+  child.stdout?.on('data', text => (stdout += text))
   await once(child, 'close')
-  assert.equal(said.trim(), 'ahoy')
+  assert.equal(stdout.trim(), 'ahoy')
 })

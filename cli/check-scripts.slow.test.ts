@@ -52,7 +52,7 @@ test('check reports what is wrong with a script, and a laptop serves a valid one
   writeFileSync(join(folder, 'all.yaml'), [SERVER, rules, script(GOOD)].join('---\n'))
   assert.match(portolan('can', 'call', 'scripts:twice', folder, '--as', 'token:a').stdout, /granted by b$/m)
 
-  // The list is in the cache now.
+  // The call above has cached the list of tools of rude, with which `check` compares.
   writeFileSync(
     join(folder, 'all.yaml'),
     [

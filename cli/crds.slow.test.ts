@@ -31,9 +31,9 @@ test('crds apply installs the CRDs and waits until they are served; a second run
       '-o=jsonpath={range .items[*]}{.metadata.name}={.metadata.generation} {end}',
     ])
 
-  const said = await portolan(['crds', 'apply'], server.kubeconfig)
+  const output = await portolan(['crds', 'apply'], server.kubeconfig)
   assert.equal(
-    said,
+    output,
     'mcpservers.portolan.dev established\nmcpgateways.portolan.dev established\nmcpscripts.portolan.dev established\n',
   )
   assert.equal(await server.kubectl(['get', 'mcpservers,mcpgateways,mcpscripts', '-A', '-o=name']), '')

@@ -9,7 +9,7 @@ import { readLabelledQueries } from './labelled-queries.ts'
 import { readScenario } from './scenario.ts'
 
 const QUERY = { query: 'open a bug', relevant: [{ server: 'forge', tool: 'create_issue' }] }
-const READ = { query: 'open a bug', relevant: [{ server: 'forge', tool: 'create_issue', group: 0 }] }
+const PARSED = { query: 'open a bug', relevant: [{ server: 'forge', tool: 'create_issue', group: 0 }] }
 
 function fileOf(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-items-'))
@@ -26,7 +26,7 @@ test('labelled queries are lines of JSON, or a list in JSON or YAML', t => {
     JSON.stringify([QUERY, QUERY]),
     yaml + yaml,
   ])
-    assert.deepEqual(readLabelledQueries(fileOf(t, text)), [READ, READ])
+    assert.deepEqual(readLabelledQueries(fileOf(t, text)), [PARSED, PARSED])
 })
 
 test('a task searches, and may call a tool, with or without arguments', t => {

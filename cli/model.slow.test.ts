@@ -29,8 +29,8 @@ function begin(cache: string, ...args: string[]) {
   return { child, ended }
 }
 
-/** Serves the finished model, the rest of it on demand; `hold` is told of the first answer, which has half of it. */
-async function world(t: TestContext, hold?: (response: ServerResponse) => void) {
+/** Serves the model file from the requested byte on. With `hold`, the first answer stops after half of the file, and `hold` is called. */
+async function setUp(t: TestContext, hold?: (response: ServerResponse) => void) {
   const cache = mkdtempSync(join(tmpdir(), 'portolan-model-command-'))
   const model = readFileSync(testModelFile())
   const ranges: (string | undefined)[] = []
@@ -55,7 +55,7 @@ async function world(t: TestContext, hold?: (response: ServerResponse) => void) 
 test('of two concurrent fetches only one downloads; a third uses the file; a damaged file is fetched again', {
   skip,
 }, async t => {
-  const { cache, file, model, ranges, url } = await world(t)
+  const { cache, file, model, ranges, url } = await setUp(t)
   const both = await Promise.all([0, 1].map(() => begin(cache, '--from', url, '-o', 'json').ended))
   assert.deepEqual(
     both.map(({ code }) => code),
@@ -70,14 +70,14 @@ test('of two concurrent fetches only one downloads; a third uses the file; a dam
   const third = await begin(cache, '--from', 'nowhere').ended
   assert.equal(third.stdout, `The model is there: ${file} (23 MB)\n`)
   writeFileSync(file, model.subarray(0, 1000))
-  const mended = await begin(cache, '--from', url).ended
-  assert.deepEqual([mended.code, mended.stderr], [0, ''])
+  const refetched = await begin(cache, '--from', url).ended
+  assert.deepEqual([refetched.code, refetched.stderr], [0, ''])
   assert.deepEqual(readFileSync(file), model)
 })
 
 test('Ctrl-C leaves no incomplete model, and the next fetch resumes the download', { skip }, async t => {
   const half = Promise.withResolvers<void>()
-  const { cache, file, model, ranges, url } = await world(t, () => half.resolve())
+  const { cache, file, model, ranges, url } = await setUp(t, () => half.resolve())
   const { child, ended } = begin(cache, '--from', url)
   await half.promise
   const part = join(cache, 'model', 'download.part')
@@ -94,7 +94,7 @@ test('Ctrl-C leaves no incomplete model, and the next fetch resumes the download
 })
 
 test('the error of a failed fetch names other ways, and an existing model is kept', { skip }, async t => {
-  const { cache, file, model, url } = await world(t)
+  const { cache, file, model, url } = await setUp(t)
   const { code, stdout, stderr } = await begin(cache, '--from', 'package.json').ended
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, /package\.json is not the model.*words alone.*--from FILE/s)

@@ -1,4 +1,4 @@
-/** How results and problems are written. */
+/** How commands print results, problems, token counts and the help for clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
@@ -18,11 +18,11 @@ test('columns are as wide as their visible text, without trailing blanks', () =>
   assert.deepEqual(text.split('\n'), ['A        N', `${bold}      1`, 'd    1,234  x'])
 })
 
-test('numbers have commas in every locale', () => {
+test('numbers are rounded and have commas between thousands', () => {
   assert.deepEqual([0, 999, 1000, 1234567.4].map(count), ['0', '999', '1,000', '1,234,567'])
 })
 
-test('a problem names place, field and what to do', () => {
+test('a problem names file, line, column, field, message and reason', () => {
   const problem = {
     reason: 'UnknownField',
     message: 'is not known',
@@ -45,14 +45,14 @@ test('the URLs of other profiles are listed', () => {
   )
 })
 
-test('the saving may be negative, and is 0 without tools', () => {
+test('the cost through the gateway is compared in percent, less or more, and not at all without tools', () => {
   const lines = (direct: number) => costLines({ tools: { total: 1 }, tokens: { direct, exposed: 300 } })
   assert.match(lines(30_000), /cost it 300, 99\.0 % less/)
   assert.match(lines(150), /100\.0 % more/)
   assert.match(lines(0), /cost it 300\.$/)
 })
 
-test('the line about saved tokens is printed only after a request, also if the gateway cost more', () => {
+test('saved tokens are printed, or how many more the gateway cost, but nothing before the first request', () => {
   const line = (direct: number, served: number) =>
     savedLine({ direct, served, saved: direct - served, kinds: {}, routes: {} })
   assert.equal(line(219_661, 1_400), 'saved 218,261 tokens: 219,661 direct, 1,400 served')

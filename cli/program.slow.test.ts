@@ -33,7 +33,7 @@ function begin(cache: string, args: string[]): ChildProcess {
   })
 }
 
-test('the console of a cluster needs a kubeconfig, and a port that there is', async t => {
+test('portolan console needs a kubeconfig and a valid port', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
   const [noCluster, badPort, help] = await Promise.all([
@@ -50,10 +50,10 @@ test('the console of a cluster needs a kubeconfig, and a port that there is', as
   assert.match(help.stdout, /pods\/portforward/)
 })
 
-test('mistakes of the command line end with 2 and a hint, failures with 1, both on standard error alone', async t => {
+test('wrong arguments end with exit code 2 and a hint, failures with 1, and both write to standard error only', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
-  const [unknown, badPort, badProfile, badSecrets, missing, nobody, help] = await Promise.all([
+  const [unknown, badPort, badProfile, badSecrets, missing, noGateway, help] = await Promise.all([
     portolan(cache, 'sail'),
     portolan(cache, 'up', '.', '--port', 'x'),
     portolan(cache, 'up', '.', '--profile', 'sails'),
@@ -64,15 +64,15 @@ test('mistakes of the command line end with 2 and a hint, failures with 1, both 
   ])
   const badOptions = [unknown, badPort, badProfile, badSecrets]
   assert.deepEqual(
-    [...badOptions, missing, nobody, help].map(({ code }) => code),
+    [...badOptions, missing, noGateway, help].map(({ code }) => code),
     [2, 2, 2, 2, 1, 1, 0],
   )
-  for (const { stdout } of [...badOptions, missing, nobody]) assert.equal(stdout, '')
+  for (const { stdout } of [...badOptions, missing, noGateway]) assert.equal(stdout, '')
   assert.match(badProfile.stderr, /sails.*hierarchical/)
   assert.match(badSecrets.stderr, /no-such-secrets.*no such folder/)
   assert.match(unknown.stderr, /--help/)
   assert.match(missing.stderr, /no-such-folder/)
-  assert.match(nobody.stderr, /portolan up/)
+  assert.match(noGateway.stderr, /portolan up/)
   assert.match(help.stdout, /--limit/)
 })
 
@@ -84,13 +84,13 @@ test('check names file, line and field; as JSON it is a list of problems', async
     join(space.folder, 'bad.yaml'),
     'apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: bad }\nspec:\n  tittle: x\n',
   )
-  const [told, json] = await Promise.all([
+  const [table, json] = await Promise.all([
     portolan(space.cache, 'check', space.folder),
     portolan(space.cache, 'check', space.folder, '-o', 'json'),
   ])
-  assert.deepEqual([told.code, json.code], [1, 1])
-  assert.match(told.stderr, /bad\.yaml:5:\d+ {2}spec\.tittle {2}/)
-  assert.ok(!told.stderr.includes(ESC))
+  assert.deepEqual([table.code, json.code], [1, 1])
+  assert.match(table.stderr, /bad\.yaml:5:\d+ {2}spec\.tittle {2}/)
+  assert.ok(!table.stderr.includes(ESC))
   const { servers, problems } = JSON.parse(json.stdout)
   assert.deepEqual(servers, ['good'])
   assert.equal(problems.find(({ path }: { path: string }) => path === 'spec.tittle').line, 5)
@@ -137,7 +137,7 @@ test('check shows notes on a client config without failing for them, and fails f
   assert.match(noted.stderr, /^note: .*mcp\.json:1:\d+ {2}mcpServers\["My Server"\]\.colour {2}is not used/m)
 })
 
-test('run runs a script, also where agents may run none, and fails as the script does', async t => {
+test('run runs a script even if agents may not run scripts, and fails if the script fails', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}`))
@@ -151,7 +151,7 @@ test('run runs a script, also where agents may run none, and fails as the script
   assert.match(failed.stderr, /TypeError: .*\n? *line 2, column/s)
 })
 
-test('search, call and tokens run the given paths for as long as they take, and leave nothing behind', async t => {
+test('search, call and tokens run the servers of the given paths, and end them when the command ends', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${process.pid}-${Date.now()}`
@@ -173,7 +173,7 @@ test('search, call and tokens run the given paths for as long as they take, and 
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('eval and a scenario measure the given paths; too little recall fails', async t => {
+test('eval, scenarios and search use the servers of the given paths, and eval fails if recall is too low', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-${Date.now()}-eval`))
@@ -186,7 +186,7 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
   ]
   writeFileSync(queries, labelled.map(query => JSON.stringify(query)).join('\n'))
   writeFileSync(tasks, '- { query: echo, call: { tool: "one:echo", arguments: { text: hi } } }')
-  const [good, bad, cost, why, found, vain, lost] = await Promise.all([
+  const [good, bad, cost, explained, found, noScenario, noFolder] = await Promise.all([
     portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.25', '-o', 'json'),
     portolan(space.cache, 'eval', queries, space.folder, '--min-recall5', '0.3'),
     portolan(space.cache, 'tokens', '--scenario', tasks, '--execute', space.folder, '-o', 'json'),
@@ -195,12 +195,12 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
     portolan(space.cache, 'tokens', '--execute', space.folder),
     portolan(space.cache, 'search', 'echo', join(space.folder, 'nowhere')),
   ])
-  assert.deepEqual([good.code, bad.code, cost.code, why.code], [0, 1, 0, 0], bad.stderr)
+  assert.deepEqual([good.code, bad.code, cost.code, explained.code], [0, 1, 0, 0], bad.stderr)
   assert.match(found.stdout, /^By words alone: The model .* is not there: run `portolan model`$/m)
-  assert.deepEqual([vain.code, vain.stdout], [2, ''])
-  assert.match(vain.stderr, /add --scenario FILE/)
-  assert.deepEqual([lost.code, lost.stdout], [1, ''])
-  assert.match(lost.stderr, /there is no such file or folder: .*nowhere/)
+  assert.deepEqual([noScenario.code, noScenario.stdout], [2, ''])
+  assert.match(noScenario.stderr, /add --scenario FILE/)
+  assert.deepEqual([noFolder.code, noFolder.stdout], [1, ''])
+  assert.match(noFolder.stderr, /there is no such file or folder: .*nowhere/)
   assert.equal(JSON.parse(good.stdout).recall5, 0.25)
   assert.match(bad.stdout, /^ {2}echo {2}one:brew {2}found one:echo/m)
   assert.match(bad.stdout, /bake a cake +one:bake/)
@@ -213,11 +213,11 @@ test('eval and a scenario measure the given paths; too little recall fails', asy
     profiles.map(({ profile, missed, error }: Record<string, unknown>) => [profile, missed, error]),
     ['hierarchical', 'search', 'registry'].map(profile => [profile, 0, 0]),
   )
-  assert.match(why.stdout, /^echo +echo +1/m)
-  assert.match(why.stdout, /one:echo/)
+  assert.match(explained.stdout, /^echo +echo +1/m)
+  assert.match(explained.stdout, /one:echo/)
 })
 
-test('up prints its state as JSON, servers shows it, and Ctrl-C ends both with exit code 0 and no child left', async t => {
+test('up prints its state as JSON, servers shows it, and Ctrl-C stops it with exit code 0 and leaves no child', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${process.pid}-${Date.now()}-up`
@@ -242,7 +242,7 @@ test('up prints its state as JSON, servers shows it, and Ctrl-C ends both with e
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('up --code runs scripts and serves the profile code, and without it neither is there', async t => {
+test('up runs scripts and serves the profile code only with --code', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-code`))
@@ -276,7 +276,7 @@ test('up --code runs scripts and serves the profile code, and without it neither
   }
 })
 
-test('the bridge of a machine listens at no address but its own', async t => {
+test('portolan bridge listens on 127.0.0.1 only', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
   const { run, args } = scriptCommand(RUDE, 'polite', `mark-${process.pid}-bridge`).command

@@ -1,4 +1,4 @@
-/** What several routers say of the users of a server, as one. */
+/** What several routers and pods report about the users of a server becomes one list. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { merged } from './users-in-cluster.ts'
@@ -13,7 +13,7 @@ const ada = {
 } as const
 const podOf = (user: string) => ({ ...ada, user, subject: '?', sinceMs: 500, usedMs: 9_000, active: 0 })
 
-test('a user of several routers is one line: since the first, used last, with all calls in flight', () => {
+test('a user of several routers has one line: the earliest start, the latest use, and all calls in flight', () => {
   const other = { ...ada, sinceMs: 2_000, usedMs: 6_000, active: 2, breaker: 'open' } as const
   assert.deepEqual(
     merged([
@@ -28,7 +28,7 @@ test('a user of several routers is one line: since the first, used last, with al
   )
 })
 
-test('a pod adds nothing but since when to what routers say, and a line where none knows the user', () => {
+test('a pod changes only the start time of a user whom routers report, and adds a line for any other user', () => {
   assert.deepEqual(
     merged([
       { server: 'notes', users: [ada] },

@@ -25,7 +25,7 @@ const ALL = [
   { server: 'wiki', users: [] },
 ]
 
-test('each user has a line with since when, the last use, and whether it fails', () => {
+test('each user has a line with its start, its last use or calls in flight, and whether it fails', () => {
   assert.deepEqual(usersTable(ALL, NOW).split('\n'), [
     'SERVER  USER        SUBJECT    SINCE  USED',
     'notes   r4zfputxix  token#ada  1h     1m',

@@ -1,4 +1,4 @@
-/** How scripts stand in the log, and what their answers tell. */
+/** The order of scripts and their calls in the log, and what is read from the answers of scripts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleCall } from '../core/console/shapes.ts'
@@ -26,7 +26,7 @@ test('the calls of a script are listed below it; those of a script that still ru
   )
 })
 
-test('the calls of a reviewed script are listed below the call of it, even within another script', () => {
+test('the calls of a reviewed script are listed below the call that ran it, even within another script', () => {
   const newestFirst = [
     call(4, { ran: { id: 'outer', calls: 2, keptTokens: 0 } }),
     call(3, { script: 'outer' }),
@@ -63,7 +63,7 @@ test('the answer of a failed script names its line, and other texts are not take
   assert.equal(reportOf({ content: [{ type: 'text', text: '  line 4:' }] }).line, undefined)
 })
 
-test('in the timeline, the calls of a reviewed script follow the call of it, within its time', () => {
+test('in the timeline, the calls of a reviewed script follow the call that ran it, within its time', () => {
   const made = (tool: string, atMs: number) => ({ tool, outcome: 'ok', atMs, ms: 10 })
   const calls = [made('kit:echo', 50), made('scripts:two', 5)]
   const _meta = { 'portolan.dev/script': { id: 'outer', calls } }

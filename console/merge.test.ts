@@ -1,4 +1,4 @@
-/** Routers of one gateway as one. */
+/** The events of all routers of a gateway are shown as those of one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleCall, ConsolePoint } from '../core/console/shapes.ts'
@@ -14,7 +14,7 @@ const point = (at: number, ok: number, p95: number): ConsolePoint => ({
   ...{ searches: 1, active: 1, waiting: 0, open: 0 },
 })
 
-function learnAll(...events: [name: string, data: unknown][]) {
+function applyAll(...events: [name: string, data: unknown][]) {
   return events.reduce(
     (known, [name, data]) => applyClusterEvent(known, name, JSON.stringify(data)),
     NO_CLUSTER,
@@ -22,7 +22,7 @@ function learnAll(...events: [name: string, data: unknown][]) {
 }
 
 test('calls of two routers are distinguished although both number theirs from one', () => {
-  const { routers } = learnAll(
+  const { routers } = applyAll(
     ['calls@a', { run: 'x', calls: [call(1, 100), call(2, 300)], notShown: 1 }],
     ['calls@b', { run: 'y', calls: [call(1, 200)], notShown: 2 }],
   )
@@ -32,7 +32,7 @@ test('calls of two routers are distinguished although both number theirs from on
 })
 
 test('a call that comes again after a stream was lost is shown once', () => {
-  const { routers } = learnAll(
+  const { routers } = applyAll(
     ['calls@a', { run: 'x', calls: [call(1, 100)], notShown: 0 }],
     ['calls@a', { run: 'x', calls: [call(1, 100), call(2, 300)], notShown: 0 }],
   )
@@ -40,7 +40,7 @@ test('a call that comes again after a stream was lost is shown once', () => {
 })
 
 test('points of the same five seconds are added, with the quantiles of the slower router', () => {
-  const { routers } = learnAll(
+  const { routers } = applyAll(
     ['points@a', { points: [point(10_000, 2, 30), point(15_000, 1, 5)], long: [] }],
     ['points@b', { points: [point(12_000, 3, 90)], long: [] }],
   )
@@ -55,7 +55,7 @@ test('points of the same five seconds are added, with the quantiles of the slowe
 })
 
 test('a removed router is forgotten, and a refusal ends with the first answer', () => {
-  const known = learnAll(
+  const known = applyAll(
     ['refused', { error: 'A bearer token is required.' }],
     ['calls@a', { run: 'x', calls: [call(1, 100)], notShown: 0 }],
     ['calls@b', { run: 'y', calls: [call(1, 200)], notShown: 0 }],

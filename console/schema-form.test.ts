@@ -40,7 +40,7 @@ test('required arguments come first, and each kind of schema has its field', () 
   )
 })
 
-test('only typed values are sent, and missing or wrong ones are reported with their path', () => {
+test('only fields that were filled in are sent, and missing or invalid values are reported with their path', () => {
   const form = formOf(SCHEMA)
   const { value, problems } = valueIn(form, emptyDraft(form))
   assert.deepEqual(value, { options: {} })
@@ -61,7 +61,7 @@ test('only typed values are sent, and missing or wrong ones are reported with th
   assert.deepEqual(valueIn({ kind: 'text', isLong: false }, ABSENT), { problems: [] })
 })
 
-test('any value in any form becomes the same value again, as fields or as JSON', () => {
+test('any value that is shown in the form of any schema is read back unchanged', () => {
   const part = fc.letrec<{ schema: JsonObject }>(tie => ({
     schema: fc.oneof(
       { depthSize: 'small' },

@@ -28,7 +28,7 @@ test('every line of a chart has a value for every time, or a gap if nothing was 
   ])
 })
 
-test('each range has its own steps', () => {
+test('each range is drawn with its own number of points', () => {
   const points = Array.from({ length: 360 }, (_none, at) => point(at))
   const long = Array.from({ length: 288 }, (_none, at) => point(at))
   assert.deepEqual(

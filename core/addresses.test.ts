@@ -1,4 +1,4 @@
-/** Servers are reached by both families of addresses, and callers are named by their usual address. */
+/** Servers listen on IPv6 and IPv4, and the addresses of IPv4 clients are written as IPv4 addresses. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { ANY_ADDRESS, listenOn, peerAddress } from './addresses.ts'
 
 const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ family }) => family === 'IPv6'))
 
-test('a server listens on IPv6 and IPv4, and IPv4 clients have their usual addresses', async t => {
+test('a server listens on IPv6 and IPv4, and the address of an IPv4 client has no IPv6 prefix', async t => {
   const server = createServer()
   t.after(() => server.close())
   await listenOn(ANY_ADDRESS, host => {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../test/support/manual-clock.ts'
 import { onShutdown } from './lifecycle.ts'
 
 const MODULE = new URL('./lifecycle.ts', import.meta.url)
 
 /** Starts a process that calls onShutdown. The expression `closing` is its `close`; a message with a number advances its clock. */
-async function start(closing: string): Promise<ChildProcess> {
+async function start(t: TestContext, closing: string): Promise<ChildProcess> {
   const code = `
     import { onShutdown } from '${MODULE}'
     let now = 0
@@ -20,13 +20,14 @@ async function start(closing: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
+  t.after(() => child.kill('SIGKILL'))
   await once(child, 'message')
   return child
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} closes and ends the process with 0`, async () => {
-    const child = await start('Promise.resolve()')
+  test(`${signal} closes and ends the process with 0`, async t => {
+    const child = await start(t, 'Promise.resolve()')
     const [reason, ended] = [once(child, 'message'), once(child, 'exit')]
     child.kill(signal)
     assert.deepEqual((await reason)[0], signal)
@@ -34,20 +35,20 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-test('a process whose close fails exits with 1', async () => {
-  const child = await start('Promise.reject(new Error("no"))')
+test('a process whose close fails exits with 1', async t => {
+  const child = await start(t, 'Promise.reject(new Error("no"))')
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [1, null])
 })
 
-test('the process also ends when its parent disconnects', async () => {
-  const child = await start('Promise.resolve()')
+test('the process also ends when its parent disconnects', async t => {
+  const child = await start(t, 'Promise.resolve()')
   child.disconnect()
   assert.deepEqual(await once(child, 'exit'), [0, null])
 })
 
-test('a second signal is ignored within a second, and after that ends the process immediately', async () => {
-  const child = await start('new Promise(() => {})')
+test('a second signal is ignored within a second, and after that ends the process immediately', async t => {
+  const child = await start(t, 'new Promise(() => {})')
   child.kill('SIGINT')
   await once(child, 'message')
   child.kill('SIGINT')

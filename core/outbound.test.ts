@@ -16,7 +16,7 @@ const request = { method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6
 
 type Asked = { url: string; env?: (proxy: RecordingProxy) => Record<string, string>; refused?: string[] }
 
-/** Calls a tool of a server, which the proxy alone can reach, as the pods of a cluster do. */
+/** Calls a tool of a server that only the proxy can reach, as in a cluster. */
 async function ask(t: TestContext, { url, env, refused = [] }: Asked, credentials?: string) {
   const server = await startSdk1('stateful')
   const proxy = await startProxy(Number(new URL(server.url).port), credentials)
@@ -36,11 +36,13 @@ test('a remote server is called through the proxy, by its name and over one tunn
   assert.ok(proxy.connects.length <= 2, `${proxy.connects.length} tunnels: one for calls, one for the stream`)
 })
 
-test('credentials go to the proxy alone; without them its refusal says so and names no address', async t => {
-  const withThem = (proxy: RecordingProxy) => ({ HTTP_PROXY: proxy.url.replace('//', '//ann:geheim@') })
-  const good = await ask(t, { url: 'http://mcp.example.test/mcp', env: withThem }, 'ann:geheim')
+test('the proxy gets the credentials; the error for wrong ones says so and names no address', async t => {
+  const withCredentials = (proxy: RecordingProxy) => ({
+    HTTP_PROXY: proxy.url.replace('//', '//ann:geheim@'),
+  })
+  const good = await ask(t, { url: 'http://mcp.example.test/mcp', env: withCredentials }, 'ann:geheim')
   assert.ok((await good.answer).result)
-  const bad = await ask(t, { url: 'http://mcp.example.test/mcp', env: withThem }, 'ann:anders')
+  const bad = await ask(t, { url: 'http://mcp.example.test/mcp', env: withCredentials }, 'ann:anders')
   await assert.rejects(bad.answer, {
     code: 'upstream_unreachable',
     message: 'The HTTP proxy refuses to connect without valid credentials (407)',
@@ -54,7 +56,7 @@ test('TLS is spoken with the server, not with the proxy', async t => {
   assert.equal(proxy.connects[0]?.to, 'mcp.example.test:443')
 })
 
-test('a proxy that is not there is named as the cause', async t => {
+test('an unreachable proxy is named as the cause', async t => {
   const env = () => ({ HTTP_PROXY: 'http://127.0.0.1:1' })
   const { answer } = await ask(t, { url: 'http://mcp.example.test/mcp', env })
   await assert.rejects(answer, {

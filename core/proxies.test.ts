@@ -6,7 +6,7 @@ import { clusterProxies, hasCredentials, readProxies } from './proxies.ts'
 const PROXY = 'http://proxy.example.com:3128'
 const through = (env: Record<string, string>, url: string) => readProxies(env)?.(new URL(url))?.origin
 
-test('each scheme has its proxy, and names in small letters count first', () => {
+test('each scheme has its proxy, and variables in lower case take precedence', () => {
   const env = { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://other:1', http_proxy: 'plain.example.com:80' }
   assert.equal(through(env, 'https://mcp.example.com/mcp'), PROXY)
   assert.equal(through(env, 'http://mcp.example.com/mcp'), 'http://plain.example.com')
@@ -34,7 +34,7 @@ const DIRECT: Record<string, { direct: string[]; proxied: string[] }> = {
 }
 
 for (const [list, { direct, proxied }] of Object.entries(DIRECT))
-  test(`NO_PROXY=${list}`, () => {
+  test(`NO_PROXY=${list} lists the hosts that are reached directly`, () => {
     const env = { HTTPS_PROXY: PROXY, NO_PROXY: list }
     for (const url of direct) assert.equal(through(env, url), undefined, url)
     for (const url of proxied) assert.equal(through(env, url), PROXY, url)
@@ -53,15 +53,15 @@ test('this machine is reached directly, and in clusters Services and the API ser
   assert.equal(inCluster?.(new URL('https://mcp.example.com/'))?.origin, PROXY)
 })
 
-test('credentials come from the URL or beside it, and no error repeats them', () => {
+test('credentials are in the URL or given separately, and no error repeats them', () => {
   const ann = `Basic ${Buffer.from('ann:p@ss').toString('base64')}`
   const env = { HTTPS_PROXY: 'http://ann:p%40ss@proxy.example.com:3128' }
   assert.deepEqual(readProxies(env)?.(new URL('https://a.example.com/')), {
     origin: PROXY,
     authorization: ann,
   })
-  const beside = clusterProxies({ HTTPS_PROXY: PROXY }, { username: 'ann', password: 'p@ss' })
-  assert.equal(beside?.(new URL('https://a.example.com/'))?.authorization, ann)
+  const separate = clusterProxies({ HTTPS_PROXY: PROXY }, { username: 'ann', password: 'p@ss' })
+  assert.equal(separate?.(new URL('https://a.example.com/'))?.authorization, ann)
   assert.deepEqual([hasCredentials(env.HTTPS_PROXY), hasCredentials(PROXY)], [true, false])
   for (const wrong of ['socks5://ann:p%40ss@proxy', 'http://ann:p%40ss@', 'http://ann:p%ss@proxy'])
     assert.throws(

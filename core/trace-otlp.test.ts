@@ -30,9 +30,9 @@ test('spans arrive under their parents, with kind, attributes, error and resourc
   call.rename('tools/call demo:echo')
   call.set({ c: 'y' })
   call.end()
-  tracer.begin(start('alone')).end()
+  tracer.begin(start('root')).end()
   await close()
-  const [client, server, alone] = collector.spans
+  const [client, server, root] = collector.spans
   assert.deepEqual(collector.paths, ['/v1/traces'])
   assert.equal(server?.name, 'tools/call demo:echo')
   assert.deepEqual(server?.attributes, { a: 'x', b: 2, c: 'y' })
@@ -47,8 +47,8 @@ test('spans arrive under their parents, with kind, attributes, error and resourc
   assert.equal(client?.traceId, server?.traceId)
   assert.deepEqual(client?.attributes, { 'error.type': 'upstream_timeout' })
   assert.equal(client?.error, true)
-  assert.equal(alone?.parentSpanId, '')
-  assert.notEqual(alone?.traceId, server?.traceId)
+  assert.equal(root?.parentSpanId, '')
+  assert.notEqual(root?.traceId, server?.traceId)
 })
 
 test('the context of a span names it as the parent', async t => {
@@ -70,11 +70,11 @@ test('a span whose parent was not sampled is not sampled either, and its context
   t.after(collector.close)
   const { tracer, close } = await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
   const span = tracer.begin(start('one'), { traceparent: parent.traceparent.replace(/01$/, '00') })
-  const within = span.begin(start('two'))
-  within.set({ a: 1 })
-  within.end('oops')
+  const child = span.begin(start('two'))
+  child.set({ a: 1 })
+  child.end('oops')
   span.end()
-  assert.match(within.context().traceparent, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00$/)
+  assert.match(child.context().traceparent, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00$/)
   await close()
   assert.deepEqual(collector.spans, [])
 })

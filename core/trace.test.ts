@@ -24,7 +24,7 @@ test('a traceparent that is too long is ignored, and a tracestate that is too lo
   assert.equal(state(513), undefined)
 })
 
-test('a request carries our span in both places, and everything else unchanged', () => {
+test('a request carries our span in _meta and headers, and everything else unchanged', () => {
   const params = {
     name: 'echo',
     _meta: { progressToken: 1, traceparent: inMeta, tracestate: 'old=1', baggage: 'user=a' },

@@ -12,7 +12,7 @@ test('tracing is off unless an endpoint or the exporter is given', async () => {
   assert.equal(await openTracing({ problems: [] }, 'test', createLog({ level: 'silent' })), undefined)
 })
 
-test('an endpoint, the endpoint for traces, or the exporter alone switches tracing on', () => {
+test('an endpoint, the endpoint for traces, or just the exporter switches tracing on', () => {
   const url = (env: Record<string, string>) => tracingSettings(env).settings?.url
   assert.deepEqual(tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }), {
     settings: { url: 'http://collector:4318/v1/traces', ...standard },

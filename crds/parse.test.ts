@@ -63,7 +63,7 @@ test('all problems of a manifest are reported at once, those across fields inclu
   ])
 })
 
-test('each source is accepted alone, and a manifest without any is a problem', () => {
+test('each source is accepted by itself, and a manifest without any is a problem', () => {
   const sources = [
     { npm: { package: 'a' } },
     { pypi: { package: 'mcp-server-git[cli]', version: '1.0.0.post1' } },
@@ -134,7 +134,7 @@ test('other kinds of Kubernetes are skipped, misspelt ones of ours are not', () 
   assert.deepEqual(problemsOf({ kind: 'McpServer', spec: {} }), ['apiVersion MissingField'])
 })
 
-test('no value makes it throw', () => {
+test('no value makes parsing throw', () => {
   const odd = [
     undefined,
     null,

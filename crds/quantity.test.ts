@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseBytes, parseDuration } from './quantity.ts'
 
-test('durations are read with every unit, alone and joined', () => {
+test('durations are read with every unit, single and combined', () => {
   const cases = {
     '250ms': 250,
     '60s': 60_000,

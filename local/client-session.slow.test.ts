@@ -28,9 +28,9 @@ test('when a session ends, only its child ends', async t => {
     return { transport, pid }
   }
   const [ann, bob] = [await open(), await open()]
-  const [of, other] = [await ann.pid(), await bob.pid()]
-  assert.notEqual(of, other)
+  const [annsChild, bobsChild] = [await ann.pid(), await bob.pid()]
+  assert.notEqual(annsChild, bobsChild)
   await ann.transport.terminateSession()
-  assert.ok(await until(() => !groupLives(of)))
-  assert.equal(await bob.pid(), other)
+  assert.ok(await until(() => !groupLives(annsChild)))
+  assert.equal(await bob.pid(), bobsChild)
 })

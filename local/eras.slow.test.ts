@@ -9,14 +9,14 @@ import { ANSWERS } from '../test/upstreams/asking/questions.ts'
 
 const KINDS = Object.keys(ANSWERS).join(' ')
 
-test("a server's questions reach the client through the gateway for each pair of eras; shared legacy servers cannot ask", async t => {
+test('questions of servers reach clients for each pair of eras, but shared legacy servers cannot ask', async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   const asking = (file: string, ...args: string[]) =>
     scriptCommand(join('test/upstreams/asking', file), ...args)
   space.write('legacy', { ...asking('legacy.ts'), sessions: 'perClient' })
   space.write('modern', { ...asking('modern.ts', 'reject'), sessions: 'shared' })
-  space.write('crowd', { ...asking('legacy.ts'), sessions: 'shared' })
+  space.write('shared', { ...asking('legacy.ts'), sessions: 'shared' })
   const gateway = await startTestGateway(space)
   t.after(() => gateway.close())
   for (const connect of [legacyClient, modernClient]) {
@@ -28,7 +28,7 @@ test("a server's questions reach the client through the gateway for each pair of
     assert.deepEqual(await execute('legacy', KINDS), ANSWERS)
     assert.deepEqual(await execute('modern', KINDS), ANSWERS)
     assert.equal(asked.length, 8)
-    assert.match((await execute('crowd', 'roots')).roots.failed, /roots/)
+    assert.match((await execute('shared', 'roots')).roots.failed, /roots/)
     assert.equal(asked.length, 8)
     const hidden = { tool_path: 'legacy:hidden', arguments: {} }
     assert.equal(await call('execute_mcp_tool', hidden), 'here')

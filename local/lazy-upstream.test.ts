@@ -80,7 +80,7 @@ test('subscriptions and notifications in both directions are passed on, before a
   }, systemClock)
   t.after(() => lazy.close())
   const asked: string[] = []
-  const told = Promise.withResolvers<Notification>()
+  const updated = Promise.withResolvers<Notification>()
   const logged = Promise.withResolvers<Notification>()
   lazy.tell('ann', { method: 'notifications/roots/list_changed' })
   lazy.attach({
@@ -91,10 +91,10 @@ test('subscriptions and notifications in both directions are passed on, before a
     },
   })
   const caller = createCaller({ client: 'ann', capabilities: CAN_ALL })
-  const subscription = { caller, uri: NOTE_URI, onUpdate: told.resolve }
+  const subscription = { caller, uri: NOTE_URI, onUpdate: updated.resolve }
   assert.deepEqual(await lazy.subscribe(subscription, patient()), { result: {}, resultText: '{}' })
   await lazy.request({ ...toolCall('touch'), caller }, patient())
-  assert.equal((await told.promise).params?.uri, NOTE_URI)
+  assert.equal((await updated.promise).params?.uri, NOTE_URI)
   lazy.tell('ann', { method: 'notifications/roots/list_changed' })
   assert.equal((await logged.promise).params?.level, 'emergency')
   assert.deepEqual(asked, ['ann roots/list'])

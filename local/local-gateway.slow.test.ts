@@ -90,7 +90,7 @@ test('a cached list is not used after a file in the command line has changed', a
   assert.equal(edited.server('one').discovery.cached, false)
 })
 
-test('a server with a missing secret does not start, the problem says where to add it, and adding it starts the server', async t => {
+test('a server with a missing secret starts once it is added, and the problem says where to add it', async t => {
   const space = workspace(t)
   const secretsFolder = mkdtempSync(join(tmpdir(), 'portolan-test-secrets-'))
   t.after(() => rmSync(secretsFolder, { recursive: true }))
@@ -284,7 +284,7 @@ test('only new problems are reported, and solved problems once', async t => {
   assert.equal(third?.solved.length, before)
 })
 
-test('the error for a port in use names it, and nothing is left running', async t => {
+test('the error for a port in use names the port and the option --port', async t => {
   const space = workspace(t)
   space.write('one', polite)
   const first = await start(t, space)

@@ -68,7 +68,7 @@ test('env takes precedence over envFrom, values can refer to earlier names, and 
   assert.deepEqual(env, { P_token: 'over', P_a: 'from data', MODE: 'fast', URL: 'x/fast/$(NONE)/$(MODE)' })
 })
 
-test('names of variables are upper case with underscores', () => {
+test('names of variables are upper case with underscores, and $$ escapes a reference', () => {
   assert.equal(variableOf({ name: 'my-app', key: 'api.key' }), 'MY_APP_API_KEY')
   assert.equal(expand('$(A)$$(A)$(B)', { A: '1' }), '1$(A)$(B)')
 })

@@ -44,7 +44,7 @@ async function prepare(t: TestContext) {
   return { space, service, embeddings, writeGateway }
 }
 
-test('an embeddings service gets the key from the environment, semantic search finds tools, and a restart sends no texts', async t => {
+test('semantic search uses an embeddings service with its key, and sends texts of tools only once', async t => {
   const { space, service, embeddings, writeGateway } = await prepare(t)
   writeGateway({ embeddings })
   const { gateway, until, best } = await start(t, space, { VAULT_TOKEN: 'hush' })
@@ -97,7 +97,7 @@ test('a missing key is reported as a problem of the gateway, with its path, unti
   assert.equal(await best('glunk'), 'post:echo')
 })
 
-test('a model that is downloaded while the gateway runs is used, and after a restart its vectors are in the cache', {
+test('a model that is downloaded while the gateway runs is used, also after a restart', {
   skip: skipModel(),
 }, async t => {
   const space = createWorkspace()

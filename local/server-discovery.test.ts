@@ -119,7 +119,7 @@ test('a new server is starting until its list has been read, then ready', async 
   assert.equal(observed.cached, false)
 })
 
-test('a cached list is served at once, and a sleeping server is not started for it', async t => {
+test('a cached list is served at once, without starting the server', async t => {
   const { discovery, log } = await setUp(t)
   const first = discovery()
   await first.done(1)
@@ -145,7 +145,7 @@ test('if a list cannot be read again, the last one stays, and the server is read
   assert.deepEqual(toolNames(recovered), ['three'])
 })
 
-test('a server that does not start is failed since the first failure, is retried with growing delays, and recovers', async t => {
+test('a server that does not start counts as failed since its first failure, and is retried with growing delays', async t => {
   const { discovery, behaviours, clock } = await setUp(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')
@@ -178,7 +178,7 @@ test('a server that does not start is failed since the first failure, is retried
   assert.deepEqual(toolNames(recovered), ['one', 'two'])
 })
 
-test('a call of a failed server retries it at once, at most every 2 s', async t => {
+test('a call to a failed server retries it at once, at most every 2 s', async t => {
   const { discovery, behaviours, clock, log } = await setUp(t)
   const polite = behaviours.initialize
   behaviours.initialize = raw(500, 'text/plain', 'broken')

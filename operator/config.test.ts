@@ -60,7 +60,7 @@ test('lists, switches, times and resources are read', () => {
   assert.deepEqual(settings.resources.install, {})
 })
 
-test('certificates are read as PEM', () => {
+test('trusted certificates that are not PEM are refused', () => {
   assert.throws(
     () => read({ PORTOLAN_TRUSTED_CERTIFICATES: '/ca.pem' }),
     /PORTOLAN_TRUSTED_CERTIFICATES must be certificates/,
@@ -123,7 +123,7 @@ const WRONG: [Record<string, string>, RegExp][] = [
   [{ PORTOLAN_RESOURCES: 'none' }, /PORTOLAN_RESOURCES must be JSON such as/],
 ]
 
-test('an error names the wrong value and valid ones', () => {
+test('an error names the wrong variable and its valid values', () => {
   for (const [env, message] of WRONG)
     assert.throws(() => read(env), { name: 'Fault', message }, JSON.stringify(env))
 })

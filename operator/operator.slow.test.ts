@@ -30,7 +30,7 @@ before(
     if (skip) return
     api = await startApiServer()
     await Promise.all(
-      ['team', 'alone', 'both', 'killed', 'robbed', 'process'].map(name => api.namespace(name)),
+      ['team', 'single', 'both', 'killed', 'lost', 'process'].map(name => api.namespace(name)),
     )
   },
   { timeout: START_LIMIT_MS },
@@ -40,11 +40,11 @@ after(() => api?.stop())
 test('the operator is ready when its caches are synced, leads, and handles existing and new objects', {
   skip,
 }, async t => {
-  await api.client.apply(server('before', 'alone'), manager)
-  const { operator, done, seen } = await start(t, 'alone')
-  await seen('alone/before')
-  await api.client.apply(server('later', 'alone'), manager)
-  await seen('alone/later')
+  await api.client.apply(server('before', 'single'), manager)
+  const { operator, done, seen } = await start(t, 'single')
+  await seen('single/before')
+  await api.client.apply(server('later', 'single'), manager)
+  await seen('single/later')
   const [health, ready, metrics] = await Promise.all(
     ['healthz', 'readyz', 'metrics'].map(page => fetch(`http://127.0.0.1:${operator.port}/${page}`)),
   )
@@ -56,7 +56,7 @@ test('the operator is ready when its caches are synced, leads, and handles exist
   assert.match(text, /portolan_api_writes_total\{kind="ConfigMap",verb="apply"\} 2/)
   await operator.stop()
   assert.equal(done.closed, true)
-  assert.equal((await lease('alone')).spec.holderIdentity, '')
+  assert.equal((await lease('single')).spec.holderIdentity, '')
   await assert.rejects(fetch(`http://127.0.0.1:${operator.port}/healthz`))
 })
 
@@ -72,7 +72,7 @@ test('a second operator waits, and leads as soon as the first stops gracefully',
   await second.operator.stop()
 })
 
-test('a process that is killed while it leads is followed by the other', { skip }, async t => {
+test('when the leading process is killed, the other operator leads', { skip }, async t => {
   const child = await startProcess(t, 'killed')
   await until(async () => (await lease('killed'))?.spec.holderIdentity.startsWith('first_'))
   await api.client.apply(server('one', 'killed'), manager)
@@ -90,12 +90,12 @@ test('a process that is killed while it leads is followed by the other', { skip 
   await taken
 })
 
-test('an operator that loses the lease ends with that error', { skip }, async t => {
+test('an operator that loses the lease ends with the reason LeaseLost', { skip }, async t => {
   const clock = createManualClock()
-  const { operator, seen } = await start(t, 'robbed', clock)
-  await api.client.apply(server('one', 'robbed'), manager)
-  await seen('robbed/one')
-  const held = await lease('robbed')
+  const { operator, seen } = await start(t, 'lost', clock)
+  await api.client.apply(server('one', 'lost'), manager)
+  await seen('lost/one')
+  const held = await lease('lost')
   await api.client.replace({ ...held, spec: { ...held.spec, holderIdentity: 'thief' } } as Lease)
   const lost = assert.rejects(operator.ended, { reason: 'LeaseLost' })
   clock.advance(2_400)
@@ -111,6 +111,7 @@ test('SIGTERM releases the lease and ends the process with 0; a wrong environmen
   assert.deepEqual(await once(child, 'exit'), [0, null])
   assert.equal((await lease('process')).spec.holderIdentity, '')
   const wrong = spawnOperator({ PORTOLAN_IMAGE: '' })
+  t.after(() => wrong.kill('SIGKILL'))
   const [line] = await once(createInterface({ input: wrong.stderr }), 'line')
   assert.match(JSON.parse(line).msg, /PORTOLAN_IMAGE is required/)
   assert.deepEqual(await once(wrong, 'exit'), [2, null])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { routerSettings } from './config.ts'
 
-test('a router needs to know its gateway alone', () => {
+test('the only setting that a router requires is its gateway', () => {
   const { settings } = routerSettings({
     env: { PORTOLAN_GATEWAY: 'tools', PORTOLAN_POD: 'tools-gateway-5d9-abc', PORTOLAN_PORT: '' },
   })
@@ -32,7 +32,7 @@ test('a router needs to know its gateway alone', () => {
   })
 })
 
-test('a catalog URL makes it a sidecar', () => {
+test('a router with a catalog URL is a sidecar; lists and flags are read from the environment', () => {
   const { settings } = routerSettings({
     env: {
       PORTOLAN_GATEWAY: 'tools',

@@ -39,7 +39,7 @@ test('active calls and breakers of used servers are read at the scrape', async (
   ])
 })
 
-test('the duration of servers is exported for the first hundred, and for calls that reached one', async () => {
+test('upstream durations are exported for the first hundred servers, without calls that reached no server', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   for (let at = 0; at < 120; at++) metrics.called({ ...CALL, server: `server-${at}`, tool: 'x' })
   metrics.called({ ...CALL, server: 'server-0', outcome: 'rejected', upstreamMs: 0 })
@@ -49,7 +49,7 @@ test('the duration of servers is exported for the first hundred, and for calls t
   assert.match(text, /_count\{server="server-0"\} 1$/m)
 })
 
-test('a router in a cluster exports no age of lists, but what it could not read', async () => {
+test('a router in a cluster exports the number of objects that it could not read, but no age of lists', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS, () => ['a', 'secret/b'])
   const catalogs = new Map([['a', {} as never]])
   metrics.reloaded({ generation: 1, totals: { tools: 0 }, servers: new Map(), catalogs }, 1)
@@ -85,7 +85,7 @@ test('a call of an unknown tool is counted only by outcome', async () => {
   )
 })
 
-test('the age of a list counts from its last discovery, and ends with its server', async () => {
+test('the age of a list counts from its last successful discovery, until its server is removed', async () => {
   const clock = createManualClock(0)
   const metrics = createRouterMetrics(clock, NO_MEMBERS)
   const age = () => metrics.registry.getSingleMetricAsString('portolan_list_age_seconds')

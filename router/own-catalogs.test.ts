@@ -46,7 +46,7 @@ function start(t: TestContext, room?: number) {
   return { own, lists, publish, clock, log: () => lines.join(''), stop }
 }
 
-test('users with equal lists share a catalog, and a user whose lists equal the shared ones gets the shared catalog', async t => {
+test('users with equal lists share a catalog; a user whose lists equal the shared ones gets the shared catalog', async t => {
   const { own, lists, publish } = start(t)
   const whole = publish(1, 'a')
   lists.set('ada', listOf('a', 'b')).set('ben', listOf('a', 'b')).set('cyd', listOf('a'))
@@ -62,7 +62,7 @@ test('users with equal lists share a catalog, and a user whose lists equal the s
   )
 })
 
-test('a new catalog of all makes a new one of the user, which keeps the parts and the index where nothing changed', async t => {
+test('a new shared catalog leads to a new one for a user, which keeps the index if the lists are the same', async t => {
   const { own, lists, publish } = start(t)
   lists.set('ada', listOf('b'))
   const before = await own.built(publish(1, 'a'), ADA)
@@ -77,7 +77,7 @@ test('a new catalog of all makes a new one of the user, which keeps the parts an
   assert.equal(own.soon(changed, createCaller({ identity: ADA })), undefined)
 })
 
-test('without room the shared lists are used, which is logged, until others are no longer used', async t => {
+test('without room a user gets the shared lists, which is logged, until another catalog is unused for a minute', async t => {
   const { own, lists, publish, clock, log } = start(t, 1_100)
   const whole = publish(1, 'a')
   lists.set('ada', listOf('b')).set('ben', listOf('c')).set('cyd', listOf('d'))
@@ -110,7 +110,7 @@ test('lists take the room that they need, however short the shared ones are', as
   assert.match(log(), /no room for the catalog of another user/)
 })
 
-test('lists that are much longer than the shared ones are not used, which is logged only for their user', async t => {
+test('lists that are much longer than the shared ones are not used, which is logged at most once a minute', async t => {
   const { own, lists, publish, clock, log } = start(t, 2_400)
   lists.set('ada', listOf(...many('a', 602))).set('ben', listOf('b'))
   for (const generation of [1, 2]) {
@@ -119,12 +119,12 @@ test('lists that are much longer than the shared ones are not used, which is log
     assert.ok(own.now(whole, ADA) === whole)
     assert.deepEqual(namesOf(await own.built(whole, BEN)), ['own:b', 'rest:rest'])
   }
-  const told = () => [...log().matchAll(/"user":"(\w+)","msg":"the lists of a user are too long/g)].length
-  assert.equal(told(), 1)
+  const logged = () => [...log().matchAll(/"user":"(\w+)","msg":"the lists of a user are too long/g)].length
+  assert.equal(logged(), 1)
   assert.doesNotMatch(log(), /no room/)
   clock.advance(60_000)
   own.built(publish(3, 'a'), ADA)
-  assert.equal(told(), 2)
+  assert.equal(logged(), 2)
   lists.set('ada', listOf(...many('a', 601)))
   assert.equal(namesOf(await own.built(publish(4, 'a'), ADA)).length, 602)
 })
@@ -134,12 +134,12 @@ test('vectors that come while a catalog is built are added when it is used next'
   lists.set('ada', listOf('b'))
   const whole = publish(1, 'a')
   const building = own.built(whole, ADA)
-  // The build has begun by the next turn.
+  // The build begins in the next microtask.
   await null
   own.renew()
   const built = await building
   assert.notEqual(built, whole)
-  assert.equal(own.now(whole, ADA), whole, 'it is to be made again')
+  assert.equal(own.now(whole, ADA), whole, 'the catalog has to be built again')
   assert.notEqual(await own.built(whole, ADA), whole)
   assert.notEqual(own.now(whole, ADA), whole)
 })

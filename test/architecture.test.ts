@@ -1,4 +1,4 @@
-/** Keeps the never-rules of ARCHITECTURE.md: who may import whom, what pure files may touch, how long things may grow. */
+/** Checks rules under "Never" in ARCHITECTURE.md: who may import whom, what pure files may use, how long files and functions may be. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const MAX_FILE_LINES = 300
 const MAX_FUNCTION_LINES = 60
-const ROOMS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console'] as const
-type Room = (typeof ROOMS)[number]
+const FOLDERS = ['crds', 'core', 'operator', 'router', 'bridge', 'local', 'cli', 'console'] as const
+type Folder = (typeof FOLDERS)[number]
 
-const MAY_IMPORT: Record<Room, readonly Room[]> = {
+const MAY_IMPORT: Record<Folder, readonly Folder[]> = {
   crds: ['crds'],
   core: ['crds', 'core'],
   operator: ['crds', 'core', 'operator'],
@@ -49,8 +49,8 @@ const PURE_MAY_IMPORT = new Set([
 /** Values that the page of the console takes from core: pure files that import nothing. */
 const FOR_THE_PAGE = new Set(['core/hidden-characters.ts', 'core/json.ts'])
 
-type Source = { path: string; room: Room; text: string; code: string }
-const sources = ROOMS.flatMap(room => filesOf(join(root, room)).map(path => read(path, room)))
+type Source = { path: string; folder: Folder; text: string; code: string }
+const sources = FOLDERS.flatMap(folder => filesOf(join(root, folder)).map(path => read(path, folder)))
 
 test('imports run crds ← core ← operator, router, bridge, local ← cli', () => {
   const wrong = sources.flatMap(source =>
@@ -58,7 +58,7 @@ test('imports run crds ← core ← operator, router, bridge, local ← cli', ()
       .filter(name => name.startsWith('.'))
       .map(name => posix.normalize(posix.join(posix.dirname(source.path), name)))
       .filter(target => target !== 'package.json')
-      .filter(target => !MAY_IMPORT[source.room].includes(target.split('/')[0] as Room))
+      .filter(target => !MAY_IMPORT[source.folder].includes(target.split('/')[0] as Folder))
       .map(target => `${source.path} imports ${target}`),
   )
   assert.deepEqual(wrong, [])
@@ -80,7 +80,7 @@ test('protocol, server and client of MCP meet only in protocol and in the files 
 
 test('the page of the console takes nothing but types and pure files from core and crds', () => {
   const wrong = sources
-    .filter(({ room, path }) => room === 'console' && !path.includes('.test.'))
+    .filter(({ folder, path }) => folder === 'console' && !path.includes('.test.'))
     .flatMap(({ path, text }) =>
       [...text.matchAll(/^import (?!type )[^;'"]*?from '((?:\.\.\/)+(?:core|crds)\/[^']*)'/gm)]
         .map(([, name = '']) => posix.normalize(posix.join(posix.dirname(path), name)))
@@ -92,7 +92,7 @@ test('the page of the console takes nothing but types and pure files from core a
 
 test('crds imports zod only', () => {
   const wrong = sources
-    .filter(source => source.room === 'crds')
+    .filter(source => source.folder === 'crds')
     .flatMap(source =>
       importsOf(source)
         .filter(name => !name.startsWith('.') && name !== 'zod')
@@ -101,7 +101,7 @@ test('crds imports zod only', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('pure files import nothing that acts', () => {
+test('pure files import only packages without side effects', () => {
   const wrong = pureSources().flatMap(source =>
     importsOf(source)
       .filter(name => !name.startsWith('.') && !PURE_MAY_IMPORT.has(name))
@@ -111,15 +111,15 @@ test('pure files import nothing that acts', () => {
 })
 
 test('pure files read no clock, environment, randomness or log', () => {
-  const acts =
+  const impure =
     /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bfetch\(|\brandom(?:UUID|Bytes)\b|\bglobalThis\b/
-  const wrong = pureSources().flatMap(source => matches(source, acts))
+  const wrong = pureSources().flatMap(source => matches(source, impure))
   assert.deepEqual(wrong, [])
 })
 
 test('environment and argv are read only in main.ts, config.ts and cli/', () => {
   const wrong = sources
-    .filter(source => source.room !== 'cli' && !/(^|\/)(main|config)\.ts$/.test(source.path))
+    .filter(source => source.folder !== 'cli' && !/(^|\/)(main|config)\.ts$/.test(source.path))
     .flatMap(source => matches(source, /\bprocess\.(env|argv)\b/))
   assert.deepEqual(wrong, [])
 })
@@ -135,16 +135,16 @@ test('only core/kube talks to the API server', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('the MCP SDK is loaded only where it is used: never as a program starts', () => {
-  const static_ = /^import (?!type )[^;]*?from '@modelcontextprotocol\/sdk/m
-  const wrong = sources.filter(({ path, text }) => !path.endsWith('.test.ts') && static_.test(text))
+test('the MCP SDK is loaded when it is used, not when a program starts', () => {
+  const staticImport = /^import (?!type )[^;]*?from '@modelcontextprotocol\/sdk/m
+  const wrong = sources.filter(({ path, text }) => !path.endsWith('.test.ts') && staticImport.test(text))
   assert.deepEqual(
     wrong.map(({ path }) => path),
     [],
   )
 })
 
-test('the libraries of traces are loaded only where traces are asked for', () => {
+test('the tracing libraries are loaded only by a dynamic import in core/tracing.ts', () => {
   const users = (name: RegExp) =>
     sources.filter(source => importsOf(source).some(imported => name.test(imported))).map(({ path }) => path)
   assert.deepEqual(users(/^@opentelemetry\//), ['core/trace-otlp.ts'])
@@ -201,12 +201,12 @@ test(`functions stay within ${MAX_FUNCTION_LINES} lines`, () => {
   assert.deepEqual(wrong, [])
 })
 
-test('every file begins with a sentence that says what it is', () => {
+test('every file begins with a comment that says what it is', () => {
   const wrong = sources.filter(source => !/^(#!.*\n)?\/\*\*/.test(source.text)).map(source => source.path)
   assert.deepEqual(wrong, [])
 })
 
-test('nothing in the project names a path of a machine', () => {
+test('no file contains an absolute path of a development machine', () => {
   const pattern = new RegExp(`(^|[^A-Za-z0-9_.])/(${['work', 'root', 'farm'].join('|')})/[a-z]`)
   const text = [
     ...allFiles(),
@@ -233,15 +233,15 @@ function filesOf(folder: string): string[] {
 }
 
 function allFiles(): string[] {
-  return [...ROOMS, 'scripts', 'test'].flatMap(room => filesOf(join(root, room)))
+  return [...FOLDERS, 'scripts', 'test'].flatMap(folder => filesOf(join(root, folder)))
 }
 
-function read(path: string, room: Room): Source {
+function read(path: string, folder: Folder): Source {
   const text = readFileSync(join(root, path), 'utf8')
-  return { path, room, text, code: withoutTextAndComments(text) }
+  return { path, folder, text, code: withoutTextAndComments(text) }
 }
 
-/** Types of a package alone are not loaded, and do not count. */
+/** Type-only imports of packages are not loaded, and do not count. */
 function importsOf(source: Source): string[] {
   if (source.path.endsWith('.test.ts')) return []
   const text = source.text.replaceAll(/^import type [^'"]*from '[^.'][^']*'$/gm, '')
@@ -258,7 +258,7 @@ function matches(source: Source, pattern: RegExp): string[] {
   return found ? [`${source.path}: ${found[0].trim()}`] : []
 }
 
-/** Blanks comments and string contents, so that patterns see code alone; newlines stay. */
+/** Blanks comments and string contents, so that patterns see only code; newlines stay. */
 function withoutTextAndComments(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, ' ')
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, part =>

@@ -9,7 +9,7 @@ import { defaultGateway } from './resolve.ts'
 const TOKENS = { tokens: { secretName: 'callers' } }
 const JWT = { jwt: [{ name: 'own', issuer: 'https://login.example.com', audiences: ['a'] }] }
 
-test('users log in if their gateway knows them by an issuer, and on a laptop without auth the person at the machine does', () => {
+test('a server at which users log in needs a gateway with an issuer, except on a laptop without auth', () => {
   const { manifest } = parseManifest({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpServer',

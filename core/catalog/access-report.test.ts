@@ -68,12 +68,12 @@ function report(spec: object, catalogs = [NOTES, MAIL], tokens = ['ci']) {
   return {
     ...found,
     ...accessVerdict(found),
-    said: found.findings.map(({ path, message }) => `${path}: ${message}`),
+    lines: found.findings.map(({ path, message }) => `${path}: ${message}`),
   }
 }
 
 test('a rule that grants something is counted, by servers and tools', () => {
-  const { rules, said, status, reason } = report({
+  const { rules, lines, status, reason } = report({
     auth: TOKENS,
     tools: { deny: ['delete_*'] },
     access: [
@@ -85,7 +85,7 @@ test('a rule that grants something is counted, by servers and tools', () => {
     { name: 'all', servers: 2, tools: 2 },
     { name: 'mail', servers: 1, tools: 1 },
   ])
-  assert.deepEqual([said, status, reason], [[], 'True', 'Resolved'])
+  assert.deepEqual([lines, status, reason], [[], 'True', 'Resolved'])
 })
 
 test('a gateway without rules has the reason NoRules', () => {
@@ -99,53 +99,61 @@ const USELESS: [string, object, RegExp][] = [
     /^spec\.access\[0\]\.servers: .*no server/,
   ],
   [
-    'a pattern of tools',
+    'a pattern that no tool matches',
     { tools: { allow: ['*', 'list_*'] } },
     /^spec\.access\[0\]\.tools\.allow\[1\]: "list_\*" of the rule "r"/,
   ],
   [
-    'a whole name to leave out',
+    'a name to deny that no tool has',
     { tools: { deny: ['delete_note', 'delte_note'] } },
     /^spec\.access\[0\]\.tools\.deny\[1\]: "delte_note"/,
   ],
-  ['a prompt', { prompts: { allow: ['sumary'] } }, /^spec\.access\[0\]\.prompts\.allow\[0\]: "sumary"/],
+  [
+    'a prompt that no server has',
+    { prompts: { allow: ['sumary'] } },
+    /^spec\.access\[0\]\.prompts\.allow\[0\]: "sumary"/,
+  ],
   [
     'a URI of servers without resources',
     { servers: { matchLabels: { team: 'notes' } }, resources: { allow: ['file:///docs/*'] } },
     /^spec\.access\[0\]\.resources\.allow\[0\]: /,
   ],
   [
-    'a token that is not there',
+    'a token that does not exist',
     { subjects: [{ kind: 'Token', name: 'other' }] },
     /^spec\.access\[0\]\.subjects\[0\]: .*no token "other"/,
   ],
   [
-    'a ServiceAccount where none is admitted',
+    'a ServiceAccount while none are admitted',
     { subjects: [{ kind: 'ServiceAccount', name: 'x' }] },
     /admits no ServiceAccounts/,
   ],
-  ['a group without an issuer', { subjects: [{ kind: 'Group', name: 'dev' }] }, /admits no JSON Web Tokens/],
+  [
+    'a group while there is no issuer',
+    { subjects: [{ kind: 'Group', name: 'dev' }] },
+    /admits no JSON Web Tokens/,
+  ],
 ]
 
-for (const [what, rule, said] of USELESS) {
+for (const [what, rule, expected] of USELESS) {
   test(`a rule that names ${what} is reported with its field`, () => {
     const all = { name: 'all' }
     const found = report({ auth: TOKENS, access: [{ name: 'r', ...rule }, all] })
     assert.equal(found.reason, 'RuleMatchesNothing')
     assert.equal(found.status, 'False')
-    assert.equal(found.said.length, 1, found.said.join('\n'))
-    assert.match(found.said[0] as string, said)
+    assert.equal(found.lines.length, 1, found.lines.join('\n'))
+    assert.match(found.lines[0] as string, expected)
   })
 }
 
-test('unread lists, URIs of templates, and patterns in deny are not reported', () => {
+test('lists that are not read yet, URIs of templates, and patterns in deny are not reported', () => {
   const rules = [
     { name: 'a', tools: { allow: ['list_*', '*'], deny: ['drop_*'] } },
     { name: 'b', resources: { allow: ['mail:///1'] } },
   ]
-  assert.deepEqual(report({ access: rules }, [NOTES]).said, [])
+  assert.deepEqual(report({ access: rules }, [NOTES]).lines, [])
   assert.deepEqual(report({ access: rules }, [NOTES]).rules[0], { name: 'a', servers: 2 })
-  assert.equal(report({ access: rules }).said.length, 1)
+  assert.equal(report({ access: rules }).lines.length, 1)
 })
 
 test('without spec.auth, subjects of rules match nobody', () => {

@@ -21,7 +21,7 @@ function subject(given: object, jwt: object[] = [ISSUER]) {
   }).join()
 }
 
-test('issuers need a URL of the gateway, names of their own, and one source of keys', () => {
+test('issuers need the URL of the gateway, distinct names, and one source of keys', () => {
   assert.match(problems({ auth: { jwt: [ISSUER] } }).join(), /^spec\.url is required with auth\.jwt/)
   const url = 'https://a.example'
   assert.match(
@@ -35,7 +35,7 @@ test('issuers need a URL of the gateway, names of their own, and one source of k
   assert.deepEqual(problems({ url, auth: { jwt: [ISSUER, OTHER] } }), [])
 })
 
-test('tokens are not reviewed more often than the API server itself looks at them', () => {
+test('an interval of token reviews below 10 s is refused', () => {
   const reviewed = (review: string) => problems({ auth: { serviceAccounts: { review } } })
   assert.match(reviewed('9s').join(), /^spec\.auth\.serviceAccounts\.review must be 10s or more/)
   assert.deepEqual([reviewed('10s'), reviewed('168h')], [[], []])
@@ -52,7 +52,7 @@ test('a subject is a kind with a name, or a claim with values, and names its iss
   assert.equal(subject({ kind: 'Token', name: 'ci' }, [ISSUER, OTHER]), '')
 })
 
-test('a rule that challenges names scopes, and there is an issuer to get them from', () => {
+test('a rule with challenge needs scopes, and a gateway with an issuer', () => {
   const gateway = { url: 'https://a.example', auth: { jwt: [ISSUER] } }
   const challenging = { name: 'r', challenge: true }
   assert.match(problems({ ...gateway, access: [challenging] }).join(), /challenge asks for nothing/)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exposeItem, exposePromptResult, exposeReadResult, exposeToolResult } from './expose.ts'
 
-test('a result without URIs is returned itself, not a copy', () => {
+test('a result without URIs to rewrite is returned itself, not a copy', () => {
   const results = [
     {},
     { content: [] },

@@ -45,7 +45,7 @@ test('the first tools are approved; an empty list approves nothing', () => {
   assert.equal(pinTools(catalogOf(), { policy: HOLD, approved: undefined }).approved, undefined)
 })
 
-test('a changed name, title, description, schema, annotation or other field is a change; the order of keys is none', () => {
+test('a tool counts as changed if any of its fields differs, but not if only the order of keys does', () => {
   const before = tool('a', { annotations: { readOnlyHint: true, title: 'A' } })
   const changes: object[] = [
     { title: 'A' },

@@ -56,6 +56,7 @@ test('deny takes precedence over allow, and an empty list allows nothing', () =>
 })
 
 test('an override changes the description and nothing else; without one the definition is the same object', () => {
+  // A name that every object inherits must not count as an override.
   const definition = { name: 'toString', description: 'a', inputSchema: { type: 'object' }, 'x-extra': 1 }
   assert.equal(applyOverride(policy(['*']), definition), definition)
   const overrides = { toString: { description: 'b' } }

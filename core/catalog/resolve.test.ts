@@ -86,7 +86,7 @@ test('without a gateway every server of every namespace is served', () => {
   )
 })
 
-test('a failed server is hidden after 30 s, and resolve says when', () => {
+test('a failed server is hidden after 30 s, and `after` is the time until then', () => {
   const failed = { state: 'failed' as const, reason: 'CrashLooping', message: 'it ended with code 1' }
   assert.deepEqual(statusOf(npm, { ...failed, since: NOW - 30_000 }), { ...failed, hidden: false, after: 1 })
   assert.deepEqual(statusOf(npm, { ...failed, since: NOW - 30_001 }), {
@@ -182,7 +182,7 @@ test('reviews of tokens are for clusters only', () => {
   assert.deepEqual(resolveLocal([], {}, { gateway: gateway({ access: [] }) }).problems, [])
 })
 
-test('limits are divided among as many routers as there may be, also where the autoscaler has its default', () => {
+test('limits are divided by the largest number of routers that replicas or autoscaling allow', () => {
   const routersOf = (router: object) => {
     const spec = { router: { ...defaultGateway().spec.router, ...router } }
     const input = { gateway: gateway(spec), servers: [server('a')], observed: new Map(), now: NOW }
@@ -238,7 +238,7 @@ test('in a cluster servers are reached at their Service, a remote at its own add
   )
 })
 
-test('only fields that make up the connection need a new one', () => {
+test('only changes of fields that make up the connection need a new connection', () => {
   const base = server('a', { ...npm, title: 'A' })
   const revision = (spec: McpServerSpecInput, inputs?: string) => connectionDigest(server('a', spec), inputs)
   assert.equal(

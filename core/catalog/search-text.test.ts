@@ -34,10 +34,10 @@ test("the upstream's instructions stand in for a missing description", () => {
 
 test('an override is used, whether it was applied before or not', () => {
   const overrides = { post_message: { description: 'Shout' } }
-  const told = { ...server, tools: { ...server.tools, overrides } }
-  const text = toolSearchText(told, catalog, tool)
+  const overridden = { ...server, tools: { ...server.tools, overrides } }
+  const text = toolSearchText(overridden, catalog, tool)
   assert.match(text.full, /: post message\. Shout$/)
-  assert.deepEqual(toolSearchText(told, catalog, { ...tool, description: 'Shout' }), text)
+  assert.deepEqual(toolSearchText(overridden, catalog, { ...tool, description: 'Shout' }), text)
 })
 
 test('the text of resources and templates has their URI; a title that repeats the name is left out', () => {

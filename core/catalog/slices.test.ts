@@ -22,7 +22,7 @@ test('any catalog survives a round trip, with its parts in any order', () => {
       const catalog = catalogOf({ tools: tools.map(counted), resources, capabilities })
       const slices = encodeSlices(catalog)
       assert.deepEqual(encodeSlices(structuredClone(catalog)), slices)
-      // as JSON has it: it knows no -0 and no undefined
+      // Slices contain JSON, which has neither -0 nor undefined.
       assert.deepEqual(decodeSlices(slices.reverse()), JSON.parse(JSON.stringify(catalog)))
     }),
     { numRuns: 50 },
@@ -115,7 +115,7 @@ test('vectors are sent with their catalog, whose version includes them; invalid 
     )
 })
 
-test('a slice is read from its ConfigMap, and an error if it contains none', () => {
+test('a slice is read from its ConfigMap, and a ConfigMap without a valid one is an error', () => {
   const [slice] = encodeSlices(catalogOf({}))
   assert.ok(slice)
   const data = { header: JSON.stringify(slice.header) }

@@ -47,7 +47,7 @@ test('an adapter without one of its matrices is refused; other tensors pass unch
   })
 })
 
-test('the adapter of the repository changes every matrix of every layer, slightly, and has its digest in the names', () => {
+test("the adapter of the repository changes the attention of every layer slightly, and its id is in the model's names", () => {
   const read = adapted(zeros, readAdapter())
   for (let layer = 0; layer < LAYERS; layer++)
     for (const name of ['self.query', 'self.key', 'self.value', 'output.dense']) {

@@ -73,7 +73,7 @@ test('the vector of a text is the weighted mean of those of the full text (1) an
     assert.ok(Math.abs(at(both as Vector, i) - (at(full, i) + 0.3 * at(name, i)) / 1.3) < 0.003)
 })
 
-test('a query is encoded before texts, even if some of these are already encoded', async t => {
+test('queries are encoded before the remaining texts of a call that has already begun', async t => {
   const encoder = await open(t)
   let done = false
   const texts = encoder.encodeTexts(textsOf(24), signal).then(() => {

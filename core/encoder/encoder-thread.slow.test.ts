@@ -29,7 +29,7 @@ test('a thread that crashes fails its pending requests, and the next request sta
   assert.equal((await thread.encode({ query: 'after the crash' })).length, 1)
 })
 
-test('a request that cannot be sent to the thread is rejected immediately', async t => {
+test('a request that cannot be sent to the thread is rejected, and the next one is answered', async t => {
   const thread = createEncoderThread(modelFile, undefined, CRASHING)
   t.after(thread.close)
   await assert.rejects(thread.encode({ query: Symbol('none') } as never), { name: 'DataCloneError' })
@@ -64,7 +64,7 @@ test('if the model file is damaged while in use, onLost is called; a repaired fi
   assert.equal(lost, 1)
 })
 
-test('a request that cannot be answered does not affect others', async t => {
+test('a request that the thread cannot answer does not affect the next one', async t => {
   const thread = createEncoderThread(modelFile)
   t.after(thread.close)
   await assert.rejects(thread.encode({ query: 7 } as never), {

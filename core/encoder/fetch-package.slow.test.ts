@@ -22,11 +22,11 @@ const WHEEL = zipOf({
   [`${INFO}/RECORD`]: `tiny_model/model/model.safetensors,,\ntiny_model/model/vocab.txt,,\n${INFO}/RECORD,,\n`,
 })
 const TINY = { requirement: 'tiny-model==1.0', folder: 'tiny_model/model' }
-const HOW = { uv: ['uv', '--version'], pip: ['python3', '-m', 'pip', '--version'] } as const
+const VERSION_COMMANDS = { uv: ['uv', '--version'], pip: ['python3', '-m', 'pip', '--version'] } as const
 
 /** Whether the tool is installed; prints a notice if not. */
 function have(tool: 'pip' | 'uv'): boolean {
-  const [command, ...args] = HOW[tool]
+  const [command, ...args] = VERSION_COMMANDS[tool]
   try {
     execFileSync(command, args, { stdio: 'ignore' })
     return true
@@ -36,7 +36,7 @@ function have(tool: 'pip' | 'uv'): boolean {
   }
 }
 
-async function world(t: TestContext, tools: ('pip' | 'uv')[]) {
+async function setUp(t: TestContext, tools: ('pip' | 'uv')[]) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-wheel-'))
   const { origin, close } = await serve((request, response) => {
     const page = `<a href="/wheels/${NAME}">${NAME}</a>`
@@ -72,7 +72,7 @@ async function world(t: TestContext, tools: ('pip' | 'uv')[]) {
 
 /** Makes one program of the user's PATH available in a folder that is the whole PATH of the test. */
 function writeWrapper(bin: string, tool: 'pip' | 'uv'): void {
-  const [program, ...args] = HOW[tool].slice(0, -1)
+  const [program, ...args] = VERSION_COMMANDS[tool].slice(0, -1)
   const name = tool === 'pip' ? 'pip3' : 'uv'
   writeFileSync(
     join(bin, name),
@@ -83,7 +83,7 @@ function writeWrapper(bin: string, tool: 'pip' | 'uv'): void {
 
 for (const tool of ['pip', 'uv'] as const)
   test(`${tool} downloads the wheel from the configured index`, { skip: !have(tool) }, async t => {
-    const { work, options } = await world(t, [tool])
+    const { work, options } = await setUp(t, [tool])
     const reported = new Set<string>()
     const path = await downloadPackage(TINY, work, { ...options(), onProgress: by => reported.add(by) })
     const source = await readSource(path)
@@ -95,7 +95,7 @@ for (const tool of ['pip', 'uv'] as const)
 test('if pip fails, uv is used; if both fail, the error contains both messages', {
   skip: !have('uv'),
 }, async t => {
-  const { bin, work, options } = await world(t, ['uv'])
+  const { bin, work, options } = await setUp(t, ['uv'])
   writeFileSync(join(bin, 'pip'), '#!/bin/sh\n[ "$1" = --version ] || { echo no index today; exit 1; }\n', {
     mode: 0o755,
   })
@@ -110,7 +110,7 @@ test('if pip fails, uv is used; if both fail, the error contains both messages',
 })
 
 test('a cancelled download leaves no process', async t => {
-  const { bin, work, options } = await world(t, [])
+  const { bin, work, options } = await setUp(t, [])
   const mark = `mark-${process.pid}-${Date.now()}`
   symlinkSync('/bin/sleep', join(bin, 'sleep'))
   const script = `#!/bin/sh\n[ "$1" = --version ] || { echo begun > '${work}/begun'; /bin/sh -c 'sleep 60; : ${mark}'; }\n`

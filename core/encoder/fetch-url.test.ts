@@ -20,7 +20,7 @@ type Ask = { range?: string; ifRange?: string }
 type Answer = (response: ServerResponse, ask: Ask, request: IncomingMessage) => void
 
 /** Starts a server that gives one answer after another, repeating the last, and makes a folder to download to. */
-async function world(t: TestContext, ...answers: Answer[]) {
+async function setUp(t: TestContext, ...answers: Answer[]) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-download-'))
   const asked: Ask[] = []
   const { origin, close } = await serve((request, response) => {
@@ -82,7 +82,7 @@ function isFile(file: string, bytes = FILE): void {
 }
 
 test('a file is downloaded, progress is reported, and no other file is left', async t => {
-  const { start, file, left } = await world(t, whole())
+  const { start, file, left } = await setUp(t, whole())
   const reported: (number | undefined)[][] = []
   await start({ onProgress: (bytes, total) => reported.push([bytes, total]) })
   isFile(file)
@@ -92,7 +92,7 @@ test('a file is downloaded, progress is reported, and no other file is left', as
 
 test('after a broken connection, the download resumes at the last byte', async t => {
   const { answer, onProgress } = cutAfter(100_000)
-  const { start, file, asked } = await world(t, answer, whole())
+  const { start, file, asked } = await setUp(t, answer, whole())
   await start({ onProgress })
   isFile(file)
   assert.deepEqual(asked, [
@@ -106,7 +106,7 @@ test('a cancelled download is resumed by the next one from the same URL', async 
     response.writeHead(200, { 'content-length': FILE.length, etag: '"one"' })
     response.write(FILE.subarray(0, 50_000))
   }
-  const { start, file, asked, url } = await world(t, stall, stall, whole())
+  const { start, file, asked, url } = await setUp(t, stall, stall, whole())
   for (const from of [url, url.replace('files', 'others')]) {
     const stop = new AbortController()
     const stopped = start(
@@ -125,14 +125,14 @@ test('a cancelled download is resumed by the next one from the same URL', async 
 test('if the file on the server has changed, the download restarts', async t => {
   const other = Buffer.from(FILE).reverse()
   const { answer, onProgress } = cutAfter(100_000)
-  const { start, file } = await world(t, answer, whole(other, '"two"'))
+  const { start, file } = await setUp(t, answer, whole(other, '"two"'))
   await start({ onProgress })
   isFile(file, other)
 })
 
 test('without a strong validator, the download restarts', async t => {
   const { answer, onProgress } = cutAfter(100_000, { etag: 'W/"weak"' })
-  const { start, file, asked } = await world(t, answer, whole())
+  const { start, file, asked } = await setUp(t, answer, whole())
   await start({ onProgress })
   isFile(file)
   assert.equal(asked[1]?.range, undefined)
@@ -143,7 +143,7 @@ test('an answer with another range than the requested one is discarded', async t
     response.writeHead(206, { 'content-range': `bytes 7-${SIZE - 1}/${SIZE}` }).end(FILE.subarray(7))
   }
   const { answer, onProgress } = cutAfter(100_000)
-  const { start, file } = await world(t, answer, wrong, whole())
+  const { start, file } = await setUp(t, answer, wrong, whole())
   await start({ onProgress })
   isFile(file)
 })
@@ -155,7 +155,7 @@ test('a file above the limit is refused, with or without a Content-Length', asyn
     more()
   }
   for (const answer of [whole(), withoutLength]) {
-    const { start, asked } = await world(t, answer)
+    const { start, asked } = await setUp(t, answer)
     await assert.rejects(start({ maxBytes: SIZE - 1 }), /larger than 299999 bytes: that is not the model/)
     assert.equal(asked.length, 1)
   }
@@ -166,14 +166,14 @@ test('after an idle timeout, the download resumes with a new request', async t =
     response.writeHead(200, { 'content-length': FILE.length, etag: '"one"' })
     response.write(FILE.subarray(0, 10_000))
   }
-  const { start, file, asked } = await world(t, silent, whole())
+  const { start, file, asked } = await setUp(t, silent, whole())
   await start({ idleLimitMs: 100 })
   isFile(file)
   assert.equal(asked[1]?.range, 'bytes=10000-')
 })
 
 test('a 404 is not retried, and its message does not contain the query of the URL', async t => {
-  const { start, asked } = await world(t, status(404))
+  const { start, asked } = await setUp(t, status(404))
   await assert.rejects(start(), (error: Fault) => {
     assert.match(error.message, /\/files\/model\.whl answered with status 404\.$/)
     return true
@@ -182,10 +182,10 @@ test('a 404 is not retried, and its message does not contain the query of the UR
 })
 
 test('a server error is retried up to five times', async t => {
-  const failing = await world(t, status(503), status(500), whole())
+  const failing = await setUp(t, status(503), status(500), whole())
   await failing.start()
   isFile(failing.file)
-  const dead = await world(t, status(500))
+  const dead = await setUp(t, status(500))
   await assert.rejects(dead.start(), /could not be downloaded .*status 500/)
   assert.equal(dead.asked.length, 6)
 })

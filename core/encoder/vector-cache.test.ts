@@ -24,7 +24,7 @@ const vectorOf = (id: number): Vector => ({
   values: Int8Array.from({ length: 16 }, (_, i) => i - id),
 })
 
-function place(t: TestContext, given: Partial<VectorCacheOptions> = {}) {
+function newOptions(t: TestContext, given: Partial<VectorCacheOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-vectors-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'a', 'vectors')
@@ -48,7 +48,7 @@ async function found(options: VectorCacheOptions, ids: number[]): Promise<number
 }
 
 test('a vector can be read immediately and after a restart', async t => {
-  const options = place(t)
+  const options = newOptions(t)
   const cache = await openVectorCache(options)
   cache.put(keyOf(1), vectorOf(1))
   assert.deepEqual(cache.get(keyOf(1)), vectorOf(1))
@@ -60,7 +60,7 @@ test('a vector can be read immediately and after a restart', async t => {
 })
 
 test('only a truncated record itself is lost, and the next start repairs the file', async t => {
-  const options = place(t)
+  const options = newOptions(t)
   await fill(options, [1, 2, 3])
   writeFileSync(options.file, readFileSync(options.file).subarray(0, 2.5 * RECORD_BYTES))
   assert.deepEqual(await found(options, [1, 2, 3]), [1, 2])
@@ -70,7 +70,7 @@ test('only a truncated record itself is lost, and the next start repairs the fil
 })
 
 test('damaged records, those of another encoder, and garbage are ignored', async t => {
-  const options = place(t)
+  const options = newOptions(t)
   await fill(options, [1, 2, 3])
   const bytes = readFileSync(options.file)
   bytes[RECORD_BYTES + 40] = (bytes[RECORD_BYTES + 40] as number) ^ 1
@@ -83,7 +83,7 @@ test('damaged records, those of another encoder, and garbage are ignored', async
 })
 
 test('only the newest vectors are kept, in memory and on disk', async t => {
-  const options = place(t, { maxVectors: 3 })
+  const options = newOptions(t, { maxVectors: 3 })
   await fill(options, [1, 2, 3])
   await fill(options, [4, 5])
   assert.equal(statSync(options.file).size, 5 * RECORD_BYTES)
@@ -100,7 +100,7 @@ test('only the newest vectors are kept, in memory and on disk', async t => {
 })
 
 test('two caches that share a file do not lose records of each other', async t => {
-  const options = place(t)
+  const options = newOptions(t)
   const [one, other] = await Promise.all([openVectorCache(options), openVectorCache(options)])
   for (let id = 0; id < 20; id++) {
     one.put(keyOf(2 * id), vectorOf(2 * id))
@@ -114,7 +114,7 @@ test('two caches that share a file do not lose records of each other', async t =
 
 test('if the file cannot be written, the cache works in memory, and the failure is reported once', async t => {
   const failures: unknown[] = []
-  const options = place(t, { onFailure: error => failures.push(error) })
+  const options = newOptions(t, { onFailure: error => failures.push(error) })
   writeFileSync(join(options.file, '..', '..', 'a'), 'in the way')
   const cache = await openVectorCache(options)
   cache.put(keyOf(1), vectorOf(1))
@@ -126,7 +126,7 @@ test('if the file cannot be written, the cache works in memory, and the failure 
 })
 
 test('rewriting leaves no temporary file, and keys or vectors of another size are ignored', async t => {
-  const options = place(t)
+  const options = newOptions(t)
   await fill(options, [1])
   appendFileSync(options.file, 'torn')
   const cache = await openVectorCache(options)
@@ -138,7 +138,7 @@ test('rewriting leaves no temporary file, and keys or vectors of another size ar
 })
 
 test('the vectors of 10,000 tools are read in less than half a second', async t => {
-  const options = place(t, { dimensions: 384, maxVectors: 20_000 })
+  const options = newOptions(t, { dimensions: 384, maxVectors: 20_000 })
   const cache = await openVectorCache(options)
   for (let id = 0; id < 10_000; id++) cache.put(keyOf(id), { scale: 1, values: new Int8Array(384).fill(id) })
   await cache.close()

@@ -34,7 +34,7 @@ test('without a kubeconfig, the error says to set KUBECONFIG', t => {
   assert.throws(() => kubeconfigAccess(), /there is no kubeconfig: set KUBECONFIG/)
 })
 
-test('a token, a password and a token file become headers', async () => {
+test('a token and a password become headers', async () => {
   assert.deepEqual(await headersOf({ token: 'secret' }), { authorization: 'Bearer secret' })
   const pair = { username: 'me', password: 'secret' }
   assert.deepEqual(await headersOf(pair), { authorization: `Basic ${base64('me:secret')}` })

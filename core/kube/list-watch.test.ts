@@ -14,14 +14,14 @@ import { type KubeObject, keyOf } from './object.ts'
 const MAX_RETRY_MS = 10_000
 
 type Pod = KubeObject & { label?: string }
-/** Delays up to 10 s, between attempts, end immediately; longer ones take their time. */
+/** Delays of up to 10 s, as between attempts, end immediately; longer ones do not. */
 const hasty: Clock = {
   ...systemClock,
   after: (ms, run) => systemClock.after(ms > MAX_RETRY_MS ? ms : 0, run),
 }
 type Step = (response: ServerResponse) => void
 
-test('it lists all pages, then watches for changes', async t => {
+test('list-watch lists all pages, then watches for changes', async t => {
   const { watch, heard, urls } = await start(t, [
     list('7', [pod('a', 1)], 'page2'),
     list('7', [pod('b', 2)]),

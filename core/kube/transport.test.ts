@@ -23,7 +23,7 @@ test('credentials are cached for a minute', async t => {
 })
 
 for (const sort of ['request', 'watch'] as const) {
-  test(`a 401 reads the credentials once more and sends the ${sort} again`, async t => {
+  test(`after a 401 the credentials are read once more, and the ${sort} is sent again`, async t => {
     const { transport, seen, tokens } = await start(t, (request, response) => {
       response.statusCode = request.headers.authorization === 'Bearer first' ? 401 : 200
       response.end('{}')

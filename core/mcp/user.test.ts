@@ -1,4 +1,4 @@
-/** Users are distinguished by issuer and subject, and by nothing shorter. */
+/** Users are distinguished by their whole issuer and subject. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { LOCAL_USER, userNamed, userOf } from './user.ts'
 const ada: Identity = { ...ANONYMOUS, id: 'user:okta:ada', kind: 'user', issuer: 'okta', subject: 'ada' }
 const URL_OF_OKTA = 'https://okta.example.com'
 
-test('a user is an issuer, by its URL, and a subject', () => {
+test('a user is identified by the URL of its issuer and by its subject', () => {
   const user = userOf(ada, [{ name: 'okta', issuer: URL_OF_OKTA }])
   assert.equal(user?.subject, `${URL_OF_OKTA}#ada`)
   assert.deepEqual(userNamed(`${URL_OF_OKTA}#ada`), user)

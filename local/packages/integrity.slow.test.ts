@@ -13,7 +13,7 @@ import { createPackages } from './packages.ts'
 const NPM: PackageSource = { kind: 'npm', package: 'greeter', version: '1.0.0' }
 const PYPI: PackageSource = { ...NPM, kind: 'pypi' }
 
-async function world(t: TestContext) {
+async function setUp(t: TestContext) {
   const registry = await startRegistry()
   const folder = mkdtempSync(join(tmpdir(), 'portolan-integrity-'))
   t.after(async () => {
@@ -55,7 +55,7 @@ function approve(folder: string, ...args: string[]): string {
 
 for (const source of [NPM, PYPI]) {
   test(`${source.kind}: the same content can be installed again, changed content of the same version is refused`, async t => {
-    const { registry, folder, packages, uninstall } = await world(t)
+    const { registry, folder, packages, uninstall } = await setUp(t)
     await packages.ensure(source)
     uninstall()
     await packages.ensure(source)
@@ -71,12 +71,12 @@ for (const source of [NPM, PYPI]) {
     assert.equal(existsSync(ran), false, 'a script of the package ran')
     const [record = ''] = readdirSync(join(folder, 'integrity'))
     const file = join(folder, 'integrity', record)
-    const said = approve(folder, '--diff')
+    const output = approve(folder, '--diff')
     assert.match(
-      said,
+      output,
       /^greeter 1\.0\.0 of \w+ has other content under the same version:\n {2}integrity: \[-\S+-\]\{\+\S+\+\}/,
     )
-    const [, digest = ''] = /--digest "(.+)"/.exec(said) ?? []
+    const [, digest = ''] = /--digest "(.+)"/.exec(output) ?? []
     assert.match(
       approve(folder, '--digest', digest),
       /: approved .* The next start of its server installs it/,

@@ -19,10 +19,10 @@ const SEMVER = { kind: 'npm', package: 'semver', version: '7.7.2' } as const
 
 function open(env: Record<string, string | undefined> = {}): {
   packages: Packages
-  said: string[]
+  progress: string[]
   abort: AbortController
 } {
-  const said: string[] = []
+  const progress: string[] = []
   const abort = new AbortController()
   const merged = Object.entries({ ...process.env, ...env }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -32,9 +32,9 @@ function open(env: Record<string, string | undefined> = {}): {
     env: Object.fromEntries(merged),
     clock: systemClock,
     signal: abort.signal,
-    onProgress: message => said.push(message),
+    onProgress: message => progress.push(message),
   })
-  return { packages, said, abort }
+  return { packages, progress, abort }
 }
 
 const offline = {
@@ -44,7 +44,7 @@ const offline = {
 }
 
 test('a package is installed once for many callers, and started from the cache without network', async () => {
-  const { packages, said } = open()
+  const { packages, progress } = open()
   const commands = await Promise.all([
     packages.ensure(SEMVER),
     packages.ensure(SEMVER),
@@ -52,10 +52,10 @@ test('a package is installed once for many callers, and started from the cache w
   ])
   assert.equal(commands[0].command, process.execPath)
   assert.equal(commands[0].version, '7.7.2')
-  assert.equal(said.filter(line => line.startsWith('installing')).length, 1)
+  assert.equal(progress.filter(line => line.startsWith('installing')).length, 1)
   const again = open(offline)
   const command = await again.packages.ensure(SEMVER)
-  assert.deepEqual(again.said, [])
+  assert.deepEqual(again.progress, [])
   const { stdout } = await promisify(execFile)(command.command, [...command.args, '1.2.3'])
   assert.equal(stdout.trim(), '1.2.3')
 })
@@ -102,7 +102,11 @@ test('an installer does not outlive a gateway that is killed', async t => {
   const gateway = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, folder], {
     stdio: 'ignore',
   })
-  while (marked(mark).length === 0) await wait(20)
+  t.after(() => gateway.kill('SIGKILL'))
+  while (marked(mark).length === 0) {
+    assert.equal(gateway.exitCode, null, 'the gateway ended before it ran the installer')
+    await wait(20)
+  }
   gateway.kill('SIGKILL')
   assert.deepEqual(await untilGone(mark), [])
 })

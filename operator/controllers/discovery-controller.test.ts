@@ -34,17 +34,17 @@ test('notifications of servers and changes in the cluster are not lost while the
   t.after(() => rude.close())
   const world = begin(t)
   const key = world.add('web', rude.url)
-  await world.ask(key)
+  await world.reconcile(key)
   const [slice] = world.written
   assert.ok(slice)
   world.change(undefined, slice)
   world.change(slice, undefined)
   world.clock.advance(1_000)
-  world.away(true)
+  world.setUnavailable(true)
   world.change(undefined, slice)
-  await assert.rejects(world.ask(key), ApiError)
-  world.away(false)
-  await world.ask(key)
+  await assert.rejects(world.reconcile(key), ApiError)
+  world.setUnavailable(false)
+  await world.reconcile(key)
   assert.equal(rude.log.filter(entry => entry === 'POST tools/list').length, 2)
 })
 
@@ -55,19 +55,19 @@ test('servers that fail or hang use at most half of the concurrency', { timeout:
   t.after(() => Promise.all([dead.close(), well.close()]))
   const world = begin(t)
   const failing = ['a', 'b', 'c'].map(name => world.add(name, dead.url))
-  for (const key of failing) await world.ask(key)
+  for (const key of failing) await world.reconcile(key)
   behaviours.initialize = hang
   world.clock.advance(HOUR_MS)
-  const hanging = world.ask(failing[0] ?? '')
-  const waits = await Promise.all(failing.slice(1).map(key => world.ask(key)))
+  const hanging = world.reconcile(failing[0] ?? '')
+  const waits = await Promise.all(failing.slice(1).map(key => world.reconcile(key)))
   assert.ok(waits.every(wait => (wait?.afterMs ?? 0) > 0))
-  await world.ask(world.add('well', well.url))
+  await world.reconcile(world.add('well', well.url))
   assert.ok(well.log.includes('POST tools/list'))
   world.stop.abort()
   await assert.rejects(hanging)
 })
 
-test('a list is published before its vectors and once with them; another operator encodes nothing', async t => {
+test('a list is published without vectors, then once with them; another operator encodes nothing', async t => {
   const rude = await startRude({ 'tools/list': answer({ tools: [tool('commit'), tool('push')] }) })
   t.after(() => rude.close())
   const world = begin(t)
@@ -79,7 +79,7 @@ test('a list is published before its vectors and once with them; another operato
   const next = begin(t, world)
   await next.settle(next.add('git', rude.url))
   assert.deepEqual([world.written.length, next.encoder.encoded], [2, []])
-  // In an hour that passes at once a sign of life is asked for by it too.
+  // At least 3: the clock jumps by an hour, so that the check for a sign of life is due as well, and may also read the list.
   assert.ok(rude.log.filter(entry => entry === 'POST tools/list').length >= 3)
 })
 
@@ -103,13 +103,13 @@ test('vectors that could not be written are written later, and not computed agai
   const key = world.add('git', rude.url)
   const held = Promise.withResolvers<void>()
   world.hold(held.promise)
-  await world.ask(key)
+  await world.reconcile(key)
   held.resolve()
   await world.encoded()
-  world.away(true)
-  await assert.rejects(world.ask(key), ApiError)
-  world.away(false)
-  await world.ask(key)
+  world.setUnavailable(true)
+  await assert.rejects(world.reconcile(key), ApiError)
+  world.setUnavailable(false)
+  await world.reconcile(key)
   assert.deepEqual(world.written.map(vectorsIn), [0, 1])
   assert.equal(world.encoder.encoded.length, 1)
 })
@@ -122,10 +122,10 @@ test('each discovery is a span with its server, and with the code of a failure',
   const wanted = tracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint })
   const tracing = await openTracing(wanted, 'portolan-operator', createLog({ level: 'silent' }))
   const world = begin(t, undefined, tracing?.tracer)
-  await world.ask(world.add('well', well.url))
-  await world.ask(world.add('dead', dead.url))
-  world.away(true)
-  await assert.rejects(world.ask(world.add('lost', well.url)))
+  await world.reconcile(world.add('well', well.url))
+  await world.reconcile(world.add('dead', dead.url))
+  world.setUnavailable(true)
+  await assert.rejects(world.reconcile(world.add('lost', well.url)))
   await tracing?.close()
   assert.deepEqual(
     collector.spans.map(({ name, attributes }) => [name, attributes['error.type']]),
@@ -146,7 +146,7 @@ function tool(name: string) {
   return { name, inputSchema: { type: 'object' } }
 }
 
-/** Discovery with two places, on a clock that stands still; `before` is one whose cluster it takes over. */
+/** Discovery of two servers at once, with a manual clock; `before` is an earlier one whose cluster it takes over. */
 function begin(
   t: TestContext,
   before?: { stored: Map<string, KubeObject>; written: KubeObject[] },
@@ -158,9 +158,9 @@ function begin(
   const objects = new Map<string, McpServer>()
   const { stored, written } = before ?? { stored: new Map<string, KubeObject>(), written: [] }
   const listeners: ((before?: KubeObject, now?: KubeObject) => void)[] = []
-  let away = false
+  let isUnavailable = false
   const answerTo = async <T>(value: T): Promise<T> => {
-    if (away) throw new ApiError(0, 'Unreachable', 'away')
+    if (isUnavailable) throw new ApiError(0, 'Unreachable', 'unavailable')
     return value
   }
   const client = {
@@ -209,7 +209,7 @@ function begin(
     stop.abort()
     await Promise.all([running, discovery.close(), encoding.close()])
   })
-  /** When no vector is still to come. */
+  /** Resolves once no vector is pending. */
   const encoded = async () => {
     const pending = metrics.registry.getSingleMetric('portolan_vectors_pending')
     while ((await pending?.get())?.values[0]?.value !== 0) await new Promise(setImmediate)
@@ -219,13 +219,13 @@ function begin(
     written,
     stored,
     encoder,
-    /** Nothing is encoded before. */
+    /** No encoder is opened before the promise resolves. */
     hold: (until: Promise<void>) => {
       held = until
     },
     stop,
-    away: (value: boolean) => {
-      away = value
+    setUnavailable: (value: boolean) => {
+      isUnavailable = value
     },
     add: (name: string, url: string, spec: Partial<McpServerSpecInput> = {}, generation = 1) => {
       const server = mcpServerSchema.parse({
@@ -240,9 +240,9 @@ function begin(
       targets.set(`team/${name}`, { server, endpoint })
       return `team/${name}`
     },
-    ask: (key: string) => discovery.controller.reconcile(key, stop.signal),
+    reconcile: (key: string) => discovery.controller.reconcile(key, stop.signal),
     encoded,
-    /** Asks, and once more when its vectors are made. */
+    /** Reconciles the server, and again once its vectors are computed. */
     async settle(key: string) {
       await discovery.controller.reconcile(key, stop.signal)
       await encoded()

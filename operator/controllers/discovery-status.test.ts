@@ -162,12 +162,12 @@ test('with a pin the status says what is approved, what changed, and how to appr
   )
 })
 
-test('discovery reads back its own part of a status only', () => {
-  const said = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
+test('discovery reads back only its own part of a status', () => {
+  const written = discoveredStatus(server(), listOf(catalog), new Map(), undefined, NOW)
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const others = { type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime }
-  const conditions = [others, ...said.conditions.map(condition => ({ ...condition, lastTransitionTime }))]
-  assert.deepEqual(discoveryPart({ ...said, conditions }), said)
+  const conditions = [others, ...written.conditions.map(condition => ({ ...condition, lastTransitionTime }))]
+  assert.deepEqual(discoveryPart({ ...written, conditions }), written)
   assert.equal(discoveryPart({ conditions: [others] }), undefined)
-  assert.deepEqual([isObservedAt(said, 3), isObservedAt(said, 4)], [true, false])
+  assert.deepEqual([isObservedAt(written, 3), isObservedAt(written, 4)], [true, false])
 })

@@ -1,4 +1,4 @@
-/** Vectors of servers: made in turn, once each, by the same texts as routers look for. */
+/** Vectors of servers: computed in turns, once each, from the same texts that routers look for. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { resolve } from '../../core/catalog/resolve.ts'
@@ -133,8 +133,8 @@ test('only a limited number of tools of one server is encoded, and none of a rem
   assert.equal(await pending(), 0)
 })
 
-/** An encoding controller that works, unless `runs` is false, with an encoder, unless `has` is. */
-function begin(t: TestContext, has = true, runs = true) {
+/** An encoding controller. `hasEncoder` false: no encoder can be opened. `runs` false: it does no work. */
+function begin(t: TestContext, hasEncoder = true, runs = true) {
   const clock = createManualClock()
   const metrics = createOperatorMetrics(clock)
   const hashing = createHashingEncoder(ENCODER_ID)
@@ -151,7 +151,7 @@ function begin(t: TestContext, has = true, runs = true) {
   const finished: string[] = []
   const openEncoder = async () => {
     state.opened++
-    return has ? encoder : undefined
+    return hasEncoder ? encoder : undefined
   }
   const onDone = (key: string) => void finished.push(key)
   const encoding = createEncoding({ openEncoder, onDone, clock, random: () => 0.5, metrics })
@@ -174,7 +174,7 @@ function begin(t: TestContext, has = true, runs = true) {
       encoding.published(key)
       return complete
     },
-    /** Keys of the first so many servers whose vectors are all made. */
+    /** Waits until all vectors of `count` servers are computed; returns the keys of these servers, in order. */
     async done(count: number) {
       while (finished.length < count) await new Promise(setImmediate)
       return finished

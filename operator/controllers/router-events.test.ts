@@ -91,7 +91,7 @@ test('a stream that falls silent is no longer followed, and is opened again', as
   assert.deepEqual([isFollowing(), opened], [true, 2])
 })
 
-test('a router without such a stream is not followed, reports nothing, and is tried again', async t => {
+test('a router without an event stream is not followed, reports nothing, and is tried again', async t => {
   let asked = 0
   const { isFollowing, clock, eventCount } = await start(t, '127.0.9.23', response => {
     asked++

@@ -35,7 +35,7 @@ function upstreams(
   return made
 }
 
-/** One asking, from the opening of the connection to its release. */
+/** What each discovery does with a connection: opens it, connects, and releases it. */
 async function ask(made: Upstreams, key: string, asked: Target, signal: AbortSignal) {
   const upstream = await made.open(key, asked, signal)
   made.release(key, await upstream.connect(signal))
@@ -91,7 +91,7 @@ test('a remote server that dies while idle is reported once, within a minute', a
   assert.notEqual(await made.open('team/web', asked, t.signal), upstream)
 })
 
-test('a connection without notifications is closed after discovery: list_changed not declared, or sessions per client', async t => {
+test('a connection is closed after discovery if list_changed is not declared or sessions are per client', async t => {
   const silent = await startRude({ 'tools/list': answer({ tools: [] }) })
   const perClient = await startSdk1('stateful')
   t.after(() => Promise.all([silent.close(), perClient.close()]))

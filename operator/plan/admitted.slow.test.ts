@@ -1,4 +1,4 @@
-/** A real API server takes everything that is planned in the golden cases, and lets the pods into a restricted namespace. */
+/** A real API server accepts everything that is planned in the golden cases, and the pods in a restricted namespace. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
@@ -7,7 +7,7 @@ import { type ApiServer, skipApiServer, startApiServer } from '../../test/suppor
 import { NAMESPACE, planCases } from '../../test/support/plan-cases.ts'
 
 const skip = skipApiServer()
-/** What its manifest asks for is not allowed there. */
+/** Cases whose manifests ask for what a restricted namespace does not allow. */
 const RELAXED = ['pod-merged', 'permitted', 'gateway-not-permitted']
 
 const cases = planCases()
@@ -27,7 +27,7 @@ after(async () => {
   if (!skip) await server?.stop()
 })
 
-test('every object is applied, with no field that it does not know', { skip }, async () => {
+test('every object is accepted, and the API server knows all of its fields', { skip }, async () => {
   const options = ['--server-side', '--dry-run=server', '--validate=strict', '-o', 'name']
   // This API server has no Gateway API.
   const objects = cases.flatMap(({ objects }) => objects).filter(({ kind }) => kind !== 'HTTPRoute')

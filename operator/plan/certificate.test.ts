@@ -29,7 +29,7 @@ test('a certificate is renewed after two thirds of its lifetime', async () => {
   assert.equal(new Date(renewalOf({ 'tls.crt': cert })).toISOString().slice(0, 10), '2026-03-01')
 })
 
-test('of the trusted certificates the present one comes first, none comes twice, and there are at most 16', async () => {
+test('the current certificate is the first of the trusted ones, none is repeated, and there are at most 16', async () => {
   const made = await Promise.all(Array.from({ length: 20 }, () => createSelfSigned(HOST, NOW)))
   const [first = '', second = ''] = made.map(({ cert }) => cert)
   assert.equal(withFormer(second, first), second + first)

@@ -12,9 +12,9 @@ test('maps merge, scalars replace, and neither argument is changed', () => {
 
 test('entries of the same name merge, others are appended', () => {
   const ours = { containers: [{ name: 'server', image: 'a', tty: true }] }
-  const theirs = { containers: [{ name: 'beside' }, { name: 'server', image: 'b' }] }
+  const theirs = { containers: [{ name: 'sidecar' }, { name: 'server', image: 'b' }] }
   assert.deepEqual(merge(ours, theirs), {
-    containers: [{ name: 'server', image: 'b', tty: true }, { name: 'beside' }],
+    containers: [{ name: 'server', image: 'b', tty: true }, { name: 'sidecar' }],
   })
 })
 

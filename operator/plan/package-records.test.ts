@@ -1,4 +1,4 @@
-/** What counts of the reports of pods: the first one, unless another was approved. */
+/** Which content of a package counts, of all that pods report: the first one, unless another was approved. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '@kubernetes/client-node'
@@ -36,17 +36,18 @@ function pod(name: string, message: string, options: PodOptions = {}): Kube<V1Po
   return { kind: 'Pod', metadata, status: { initContainerStatuses } } as unknown as Kube<V1Pod>
 }
 
-const said = (record: object, name = 'a', options?: PodOptions) => pod(name, JSON.stringify(record), options)
+const reporting = (record: object, name = 'a', options?: PodOptions) =>
+  pod(name, JSON.stringify(record), options)
 
-test('only a successful installer of the present package reports', () => {
+test('only reports of a successful installer, about the current package, count', () => {
   const pods = [
-    said(FIRST, 'good'),
-    said(FIRST, 'failed', { exitCode: 1 }),
-    said(FIRST, 'leaving', { leaving: true }),
-    said(FIRST, 'other-container', { container: 'init' }),
-    said({ ...FIRST, package: 'another' }),
-    said({ ...FIRST, kind: 'pypi' }),
-    said({ ...FIRST, integrity: 'x'.repeat(600) }),
+    reporting(FIRST, 'good'),
+    reporting(FIRST, 'failed', { exitCode: 1 }),
+    reporting(FIRST, 'leaving', { leaving: true }),
+    reporting(FIRST, 'other-container', { container: 'init' }),
+    reporting({ ...FIRST, package: 'another' }),
+    reporting({ ...FIRST, kind: 'pypi' }),
+    reporting({ ...FIRST, integrity: 'x'.repeat(600) }),
     pod('text', 'added 1 package'),
     pod('silent', ''),
   ]
@@ -54,14 +55,14 @@ test('only a successful installer of the present package reports', () => {
 })
 
 test('if two pods report different contents, that of the older one is recorded', () => {
-  const pods = [said(OTHER, 'new', { created: '2026-01-02T00:00:00Z' }), said(FIRST, 'old')]
+  const pods = [reporting(OTHER, 'new', { created: '2026-01-02T00:00:00Z' }), reporting(FIRST, 'old')]
   const reports = packageReports(server, pods)
   const known = withReports({ records: [] }, reports, undefined)
   assert.deepEqual(known, { records: [FIRST] })
   assert.deepEqual(contradicting(known, reports), [{ pod: 'new', record: OTHER }])
 })
 
-test('another version is recorded beside the first; other content of the first only once it is approved', () => {
+test('another version is recorded too; other content of a recorded version only once it is approved', () => {
   const next = { ...OTHER, version: '1.0.1' }
   const reports = [OTHER, next].map(record => ({ pod: 'a', record }))
   assert.deepEqual(withReports({ records: [FIRST] }, reports, undefined).records, [FIRST, next])
@@ -69,7 +70,7 @@ test('another version is recorded beside the first; other content of the first o
     assert.ok(withReports({ records: [FIRST] }, reports, wrong).records.includes(FIRST))
   const approved = withReports({ records: [FIRST] }, reports, OTHER.integrity)
   assert.deepEqual(approved, { records: [OTHER, next], approved: OTHER.integrity })
-  // The approved content stays recorded without the annotation, also where a pod of before still runs.
+  // The approved content stays recorded without the annotation, even while an older pod still runs.
   const later = withReports(approved, [{ pod: 'old', record: FIRST }], undefined)
   assert.deepEqual(later, { records: [OTHER, next] })
 })

@@ -15,7 +15,7 @@ function reasonOf(exitCode: number, livedSeconds: number, restartCount: number):
   return podTrouble(pod as unknown as Kube<V1Pod>, 30)?.reason
 }
 
-test('a server that exits with 0 after the start timeout is reported as too slow, even the first time', () => {
+test('a server that is stopped after the start timeout is reported as too slow, even the first time', () => {
   assert.deepEqual(
     [0, 137, 143].map(code => reasonOf(code, 31, 1)),
     Array(3).fill('StartTimeout'),

@@ -30,7 +30,7 @@ const mixed = server({
   auth: { oauth: { tokenUrl: 'https://id', clientId: 'a', clientSecretRef: { name: 'oauth', key: 'k' } } },
 })
 
-test('every object is named once, sorted, and the bearer of a bridged server too', () => {
+test('every object is named once, in order, and so is the Secret with the token of a bridged server', () => {
   const names = referencesOf(mixed).map(({ kind, name }) => `${kind}/${name}`)
   assert.deepEqual(names, [
     'ConfigMap/config',
@@ -81,8 +81,8 @@ test('a key that nothing names has no effect, unless its whole Secret is named',
 test('pods are not replaced while one of their Secrets or required keys is missing; an optional key may be removed', () => {
   const required = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x') }] })
   const optional = server({ npm: { package: 'a' }, env: [{ name: 'A', ...secretKeyRef('x', true) }] })
-  for (const away of [world({}), world({ x: '1' }, 'other'), world({ x: '2' }, 'k', false)]) {
-    assert.equal(podInputs(required, away, 'current'), 'current')
+  for (const missing of [world({}), world({ x: '1' }, 'other'), world({ x: '2' }, 'k', false)]) {
+    assert.equal(podInputs(required, missing, 'current'), 'current')
   }
   assert.equal(podInputs(optional, world({}), 'current'), 'current')
   assert.notEqual(podInputs(optional, world({ x: '1' }, 'other'), 'current'), 'current')

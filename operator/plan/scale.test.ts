@@ -1,4 +1,4 @@
-/** When a server sleeps and wakes, and how many of its instances run: a clock that is a number. */
+/** When a server sleeps and wakes, and how many of its instances run; the time is a plain number. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -27,13 +27,13 @@ test('a server that may sleep runs first, so that its tools are read', () => {
   assert.equal(decide({ current: undefined, memory: {} }).wanted, 1)
 })
 
-test('it sleeps once nothing has used it for idleAfter, and until then says when to decide again', () => {
+test('a server sleeps once nothing has used it for idleAfter; until then it is known when to decide again', () => {
   const { wanted, afterMs } = decide({ now: T0 + 14 * MINUTE })
   assert.deepEqual([wanted, afterMs], [1, MINUTE])
   assert.equal(decide({ now: T0 + 15 * MINUTE }).wanted, 0)
 })
 
-test('idleAfter counts from the time it was woken if that is later', () => {
+test('idleAfter counts from the time the server was woken if that is later', () => {
   const memory = { awakeSinceMs: T0 + 10 * MINUTE }
   assert.equal(decide({ now: T0 + 20 * MINUTE, memory }).wanted, 1)
   assert.equal(decide({ now: T0 + 25 * MINUTE, memory }).wanted, 0)
@@ -48,7 +48,7 @@ test('a server that is in use, wanted or not ready, or whose use is unknown, doe
   assert.equal(decide({ now, scaling: { ...SLEEPY, min: 1 } }).wanted, 1)
 })
 
-test('a call wakes it, a changed manifest wakes it, and nothing else does', () => {
+test('a sleeping server is woken only by a call or a changed manifest', () => {
   assert.equal(decide({ current: 0, load: { ...QUIET, isWanted: true } }).wanted, 1)
   assert.equal(decide({ current: 0, isChanged: true }).wanted, 1)
   assert.equal(decide({ current: 0, now: T0 + 600 * MINUTE }).wanted, 0)

@@ -30,7 +30,7 @@ test('a server with a pod for each user is at rest while no user has one', () =>
   assert.equal(rests(spec, { ...unused, users: { wanted: 1 } }), false)
 })
 
-test('a server that always runs with the same number of instances is at rest, one with more than its minimum is not', () => {
+test('a server with a fixed number of instances is at rest; one that runs more than its minimum is not', () => {
   const running = { observedGeneration: 2, replicas: { wanted: 2, ready: 2 }, conditions: [] }
   assert.equal(rests({ image }, running), true)
   assert.equal(rests({ image, scaling: { min: 1, max: 4 } }, running), false)

@@ -1,4 +1,4 @@
-/** Which routers may review tokens: those of the gateways that ask for it, whoever else there is. */
+/** Which routers may review tokens: only those of gateways that ask for it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type McpGateway, mcpGatewaySchema } from '../../crds/gateway.ts'

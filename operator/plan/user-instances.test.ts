@@ -1,4 +1,4 @@
-/** Who has an instance of a server: by what routers say, at most so many, and nobody's is ended to make room. */
+/** Which users have an instance of a server: as routers report, up to a maximum, and none is ended to make room. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decideInstances, type InstancesInput, MARGIN_MS } from './user-instances.ts'

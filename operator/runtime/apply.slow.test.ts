@@ -13,7 +13,7 @@ const START_LIMIT_MS = 120_000
 const never = new AbortController().signal
 const log = createLog({ level: 'silent' })
 const fieldManager = 'portolan-server'
-/** As if no cache knew anything: all is asked. */
+/** As if the caches were empty: every object is read from the API server. */
 const unknown: Observed = () => undefined
 
 type ConfigMap = Kube<V1ConfigMap>
@@ -32,7 +32,7 @@ before(
 )
 after(() => api?.stop())
 
-test('objects get their owner, namespace and hash; the same once more writes nothing', { skip }, async () => {
+test('objects get their owner, namespace and hash; a second apply writes nothing', { skip }, async () => {
   const owner = await createOwner('twice')
   const objects = [service('mcp-twice'), configMap('twice-catalog-0', 'a')]
   const first = applier()
@@ -50,7 +50,7 @@ test('objects get their owner, namespace and hash; the same once more writes not
   assert.equal((await read(objects[0])).metadata.resourceVersion, made.metadata.resourceVersion)
 })
 
-test('a changed object is written, and only that; a field that is no longer wanted goes', {
+test('only the changed object is written, and a field that is no longer wanted is removed', {
   skip,
 }, async () => {
   const owner = await createOwner('changed')
@@ -83,7 +83,7 @@ test('manual changes are reverted, and entries added to a map stay', { skip }, a
   assert.equal((await apply(owner, [wanted], unknown, never)).written, 0)
 })
 
-test('fields that others add to a Deployment are removed; notes of controllers and replicas of an autoscaler stay', {
+test('fields that others add to a Deployment are removed; their annotations and number of replicas stay', {
   skip,
 }, async () => {
   const owner = await createOwner('foreign')
@@ -129,7 +129,7 @@ test('a right that was added to a Role is removed, also after a restart', { skip
   assert.deepEqual((await read<Role>(wanted)).rules, rules)
 })
 
-test('values that the API server writes in another form cause no write, ever', { skip }, async () => {
+test('values that the API server stores in another form cause no further write', { skip }, async () => {
   const owner = await createOwner('spelling')
   const spec = { podSelector: {}, policyTypes: ['Ingress'], ingress: [] }
   const policy = named<Kube<V1NetworkPolicy>>('networking.k8s.io/v1', 'NetworkPolicy', 'mcp-spelling')
@@ -148,7 +148,7 @@ test('values that the API server writes in another form cause no write, ever', {
   })
 })
 
-test('with metadata only, nothing is written if nobody else has, also after a restart', {
+test('with a metadata-only cache, only objects that somebody else has changed are written', {
   skip,
 }, async () => {
   const owner = await createOwner('metadata')
@@ -165,7 +165,7 @@ test('with metadata only, nothing is written if nobody else has, also after a re
   assert.equal((await read<ConfigMap>(wanted)).data?.content, 'a')
 })
 
-test('if one object has another owner, nothing is written, and that object never', { skip }, async () => {
+test('if one object has another owner, neither this object nor any other is written', { skip }, async () => {
   const owner = await createOwner('robbed')
   const theirs = await api.client.create(inTeam(configMap('robbed-1', 'theirs')))
   const objects = [configMap('robbed-0', 'a'), configMap('robbed-1', 'b')]
@@ -181,7 +181,7 @@ test('if one object has another owner, nothing is written, and that object never
   assert.equal((await read(theirs)).metadata.resourceVersion, theirs.metadata.resourceVersion)
 })
 
-test('an object of a deleted owner with the same name is waited for', { skip }, async () => {
+test("applying fails with a retryable conflict while a deleted owner's object exists", { skip }, async () => {
   const former = await createOwner('reborn')
   const { apply } = applier()
   const wanted = configMap('reborn-catalog-0', 'a')
@@ -221,7 +221,7 @@ test('applying stops at the first object that the API server refuses, with its m
   assert.deepEqual(found, ['stops-0'])
 })
 
-test("unwanted objects are deleted, but only the owner's, and only the same ones", { skip }, async () => {
+test('unwanted objects are deleted unless they are of others or were replaced', { skip }, async () => {
   const owner = await createOwner('pruned')
   const { apply, prune } = applier()
   const objects = ['0', '1', '2', '3'].map(part => configMap(`pruned-${part}`, part))
@@ -256,7 +256,7 @@ async function read<T extends KubeObject>(object: KubeObject | undefined): Promi
   return found
 }
 
-/** As a cache of metadata gives it. */
+/** The object as a metadata-only cache has it. */
 async function metadataOf(object: KubeObject): Promise<KubeObject> {
   const { apiVersion, kind, metadata } = await read(object)
   assert.ok(metadata.annotations?.[APPLIED_ANNOTATION])
@@ -279,7 +279,7 @@ function service(name: string): Service {
   } as Service
 }
 
-/** A thousandth too many, what is absent said, and a value that is empty. */
+/** With values that the API server stores in another form: quantities, a default that is written out, an empty value. */
 function deployment(name: string): KubeObject {
   const labels = { app: name }
   const resources = { requests: { cpu: '1000m', memory: '1024Mi' } }

@@ -28,7 +28,7 @@ test('a metadata-only cache keeps only names, versions, owners and our own annot
   })
 })
 
-test('a cache of whole objects keeps everything except managedFields and the copy of kubectl', async () => {
+test('a cache of whole objects keeps everything except managedFields and the copy that kubectl adds', async () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', note: 'kept' }
   const given = { ...metadata, name: 'whole', annotations, managedFields: [{}] }
   const kept = await cacheOf({}, given)

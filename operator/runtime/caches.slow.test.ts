@@ -29,7 +29,7 @@ before(
 )
 after(() => api?.stop())
 
-test('of Secrets and ConfigMaps only metadata is kept, under their own kind, also after changes', {
+test('of ConfigMaps only the metadata is kept, with their kind, also after changes', {
   skip,
 }, async t => {
   await api.kubectl(['apply', '-f', '-'], JSON.stringify(configMap('seen', { secret: 'content' })))
@@ -46,7 +46,7 @@ test('of Secrets and ConfigMaps only metadata is kept, under their own kind, als
   for (const kept of [first, now]) assert.doesNotMatch(JSON.stringify(kept), /content|other|managedFields/)
 })
 
-test('objects in namespaces that are not watched are not seen; several watches look like one', {
+test('only objects in watched namespaces are seen, and those of all watches are in one cache', {
   skip,
 }, async t => {
   const { caches, until } = await start(t, ['one', 'two'])
@@ -111,7 +111,7 @@ test('a resync reports every server again, although nothing changed', { skip }, 
   assert.ok(again.includes('again'))
 })
 
-test('after a restart of the API server all caches catch up', { skip }, async t => {
+test('after a restart of the API server the caches catch up', { skip }, async t => {
   const { caches, until } = await start(t)
   await api.kill()
   assert.deepEqual(caches.unsynced, [])

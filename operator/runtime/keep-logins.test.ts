@@ -1,4 +1,4 @@
-/** What is written of the logins that routers tell. */
+/** Which of the logins that routers report are written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergedLogins } from './keep-logins.ts'

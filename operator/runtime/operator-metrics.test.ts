@@ -37,7 +37,7 @@ test('the metric of a gateway is the newest generation written for its routers',
   assert.deepEqual(await lines('portolan_feed_generation'), ['{namespace="team",gateway="tools"} 4711'])
 })
 
-test('the age of a list counts from its last read, until the server is deleted; a list that was never read has no age', async () => {
+test('the age of a list counts from its last successful read; before, and once the server is deleted, it has none', async () => {
   const servers: Record<string, Manifest> = { 'team/a': manifest('McpServer', []) }
   const { metrics, clock, lines, gone } = watched(servers)
   assert.deepEqual(await lines('portolan_list_age_seconds'), [])

@@ -1,4 +1,4 @@
-/** Self-signed certificates are trusted by who has them, for their host alone. */
+/** Self-signed certificates are trusted only by clients that have them, and only for their host. */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'

@@ -104,7 +104,7 @@ test('the transition time of a condition changes only with its status', {
   assert.deepEqual(times(fourth.changed), ['2026-11-22T10:01:00Z'])
 })
 
-test('the status of an object that is gone is no error', {
+test('writing the status of an object that is gone is no error', {
   skip,
 }, async () => {
   const object = await createServer('gone')

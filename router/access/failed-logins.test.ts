@@ -1,4 +1,4 @@
-/** Failed logins are limited by address, and nobody is locked out for what is no failure. */
+/** Failed logins are limited by address; other refusals lock nobody out. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
@@ -7,7 +7,7 @@ import { createFailedLogins } from './failed-logins.ts'
 
 const WRONG = refused('UnknownToken', 'The token is not known here.')
 
-/** How many failures of these addresses in turn are let through. */
+/** How many of `total` failures, from these addresses in turn, are not limited. */
 function allowed(addresses: (at: number) => string, total = 100): number {
   const logins = createFailedLogins(createManualClock())
   return Array.from({ length: total }, (_, at) => logins.failed(WRONG, addresses(at))).filter(
@@ -46,7 +46,7 @@ test('an address may fail 20 times a minute, and so may a network of IPv6', () =
   )
 })
 
-test('requests without a token, scopes that are missing and keys that are away are no failures', () => {
+test('requests without a token, missing scopes and unavailable keys do not count as failures', () => {
   const logins = createFailedLogins(createManualClock())
   for (let time = 0; time < 100; time++) {
     assert.equal(logins.failed({ ...WRONG, reason: 'NoToken' }, '10.0.0.1'), undefined)

@@ -1,4 +1,4 @@
-/** Where keys may be fetched that the metadata of an issuer names. */
+/** At which addresses the metadata of an issuer may name its keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mayHaveKeysOf } from './issuer-address.ts'
@@ -19,13 +19,13 @@ const LOOPBACK = [
   '[64:ff9b::127.0.0.1]',
 ]
 
-test('an issuer elsewhere names no keys on loopback, however it is written', () => {
+test('an issuer elsewhere may not name keys on loopback, however the address is written', () => {
   for (const host of LOOPBACK)
     for (const url of [`https://${host}/keys`, `https://${host}:8443/keys`, `http://${host}/keys`])
       assert.equal(mayHaveKeysOf(ISSUER, url), false, url)
 })
 
-test('an issuer on loopback names keys there; with TLS keys may be anywhere else, without it only where the issuer is', () => {
+test('an issuer on loopback may name keys there; https keys may be anywhere else, http keys only at the issuer', () => {
   for (const host of LOOPBACK)
     assert.equal(mayHaveKeysOf('http://127.0.0.1:9000', `https://${host}/keys`), true, host)
   assert.equal(mayHaveKeysOf('http://localhost:9000', 'http://localhost:9000/keys'), true)

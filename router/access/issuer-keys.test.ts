@@ -20,10 +20,10 @@ const ELSEWHERE = Object.values(networkInterfaces())
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
 async function issuer(t: TestContext, host = '127.0.0.1', keysAt?: string) {
-  let answers: 'well' | 'not' | 'as another' | 'never' = 'well'
+  let answers: 'well' | 'with 500' | 'as another' | 'never' = 'well'
   const server = createServer((request, response) => {
     if (answers === 'never') return
-    if (answers === 'not') return void response.writeHead(500).end()
+    if (answers === 'with 500') return void response.writeHead(500).end()
     const own = `http://${host}:${(server.address() as AddressInfo).port}`
     const issuer = answers === 'well' ? own : `${own}/`
     const metadata = { issuer, jwks_uri: keysAt ?? `${own}/keys` }
@@ -72,7 +72,7 @@ async function issuer(t: TestContext, host = '127.0.0.1', keysAt?: string) {
   }
 }
 
-test('keys are fetched before the first token; while the issuer is unreachable they are stale, and expire after a day', async t => {
+test('keys are fetched before the first token; while the issuer fails they are stale, and expire after a day', async t => {
   const { clock, answer, verdict, changesFrom } = await issuer(t)
   assert.equal(verdict().status, 'Unknown')
   assert.deepEqual(await changesFrom('Starting'), {
@@ -80,7 +80,7 @@ test('keys are fetched before the first token; while the issuer is unreachable t
     reason: 'Ready',
     message: 'Credentials are verified; nobody is admitted without one.',
   })
-  answer('not')
+  answer('with 500')
   clock.advance(6 * MINUTES)
   const stale = await changesFrom('Ready')
   assert.deepEqual([stale.status, stale.reason], ['True', 'KeysStale'])
@@ -99,14 +99,14 @@ test('keys are fetched before the first token; while the issuer is unreachable t
 
 test('an issuer that is unreachable at the start has no keys, and is retried', async t => {
   const { clock, answer, changesFrom } = await issuer(t)
-  answer('not')
+  answer('with 500')
   assert.equal((await changesFrom('Starting')).reason, 'KeysUnavailable')
   answer('well')
   clock.advance(1 * MINUTES)
   assert.equal((await changesFrom('KeysUnavailable')).reason, 'Ready')
 })
 
-test('while an issuer does not answer, a few tokens with unknown keys wait for it, and the others get 503 with Retry-After', async t => {
+test('while an issuer does not answer, 32 tokens with unknown keys wait for it; others are refused at once', async t => {
   const { clock, answer, changesFrom, keys } = await issuer(t)
   await changesFrom('Starting')
   answer('never')
@@ -120,7 +120,7 @@ test('while an issuer does not answer, a few tokens with unknown keys wait for i
   )
   while (outcomes.length < 68) await new Promise(resolve => setImmediate(resolve))
   assert.deepEqual(new Set(outcomes), new Set(['TooManyWait']))
-  // The metadata are asked for at two addresses, one after the other.
+  // The metadata is requested at two addresses, one after the other.
   while (outcomes.length < 100) {
     clock.advance(5_000)
     await new Promise(resolve => setImmediate(resolve))

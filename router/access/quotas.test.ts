@@ -9,12 +9,12 @@ import type { WindowCounts } from './window-counts.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const DAILY: RateLimit = { per: 'Caller', counts: 'calls', limit: 10, everyMs: DAY, burst: 10 }
-const ALONE = { limit: 10, routers: 1 }
+const ONE_ROUTER = { limit: 10, routers: 1 }
 
 function start(name = 'one', clock = createManualClock(1_800_000_000_000)) {
   const quotas = createQuotas(name, clock)
   const [counts] = quotas.adopt([DAILY]) as [WindowCounts]
-  const take = (caller = 'ada', bound = ALONE) => {
+  const take = (caller = 'ada', bound = ONE_ROUTER) => {
     const waitMs = counts.waitMs(caller, bound)
     if (waitMs === 0) counts.add(caller)
     return waitMs
@@ -77,7 +77,7 @@ test('until routers have exchanged counts, each allows its share of what is left
   assert.ok(one.take('ada', bound) > DAY && two.take('ada', bound) > DAY)
 })
 
-test('counts that do not fit into one message are sent in several, and a count that arrives twice is added once', () => {
+test('counts that exceed one message are sent in several, and a count that arrives twice is added once', () => {
   const one = start('one')
   for (let caller = 0; caller < 12_000; caller++) one.take(`caller ${caller}`)
   const two = start('two', one.clock)
@@ -112,7 +112,7 @@ test('counts are bounded: the oldest are forgotten first', () => {
 
 test('counts of another time, or of this router itself, are ignored', () => {
   const { clock, quotas, take } = start()
-  const limit = quotas.report(undefined)
+  const empty = quotas.report(undefined)
   take()
   const [[key = ''] = []] = quotas.report(undefined).limits
   const slot = (clock: ManualClock) => Math.floor(clock.now() / (DAY / 8))
@@ -121,11 +121,11 @@ test('counts of another time, or of this router itself, are ignored', () => {
     [slot(clock) + 2, 'two'],
     [slot(clock), 'one'],
   ] as const)
-    assert.ok(quotas.merge({ ...limit, limits: [[key, [[at, router, 'bob', 10]]]] }))
+    assert.ok(quotas.merge({ ...empty, limits: [[key, [[at, router, 'bob', 10]]]] }))
   assert.equal(take('bob'), 0)
 })
 
-/** A round: each tells the other all, and knows that it was heard. */
+/** One exchange: each merges the report of the other, and marks its own as delivered. */
 function meet(one: Quotas, two: Quotas): void {
   const marks = [one.mark(), two.mark()]
   const [first, second] = [one.report(undefined), two.report(undefined)]

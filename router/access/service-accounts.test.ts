@@ -1,4 +1,4 @@
-/** How the API server's keys stand for a gateway that admits ServiceAccounts: told in its condition and its metrics. */
+/** The state of the API server's keys for a gateway that admits ServiceAccounts, as its condition and metrics show it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -20,13 +20,13 @@ const HOURS = 60 * MINUTES
 async function begin() {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] }
-  let isAway = false
+  let isUnavailable = false
   let reads = 0
   let isSilent = false
   const read = async (path: string) => {
     reads++
     if (isSilent) await new Promise(() => {})
-    if (isAway) throw new Error('the API server answered 403')
+    if (isUnavailable) throw new Error('the API server answered 403')
     return path.startsWith('/openid') ? keys : { issuer: 'https://k8s' }
   }
   const clock = createManualClock(NOW)
@@ -44,8 +44,8 @@ async function begin() {
     clock,
     verdict,
     reads: () => reads,
-    setAway: (value: boolean) => {
-      isAway = value
+    setUnavailable: (value: boolean) => {
+      isUnavailable = value
     },
     silence: () => {
       isSilent = true
@@ -57,7 +57,7 @@ async function begin() {
         await new Promise(resolve => setImmediate(resolve))
       }
     },
-    /** Each time by another token, so that none is remembered. */
+    /** Uses a new token each time, so that no remembered answer is used. */
     async identify(jti: string, kid = 'one') {
       const token = await new SignJWT({ jti })
         .setProtectedHeader({ alg: 'ES256', kid })
@@ -77,22 +77,22 @@ async function begin() {
 }
 
 test('keys of the API server are read before a token needs them, and a gateway that cannot read them says so', async () => {
-  const { setAway, verdict, changesFrom, identify, clock } = await begin()
-  setAway(true)
+  const { setUnavailable, verdict, changesFrom, identify, clock } = await begin()
+  setUnavailable(true)
   assert.equal(verdict().status, 'Unknown')
   const { status, reason, message } = await changesFrom('Starting')
   assert.deepEqual([status, reason], ['False', 'KeysUnavailable'])
   assert.match(message, /no keys of the API server \(ServiceAccounts\), .* 503: the API server answered 403/)
   assert.equal(await identify('one'), 503)
-  setAway(false)
+  setUnavailable(false)
   clock.advance(5_001)
   assert.equal((await changesFrom('KeysUnavailable')).reason, 'Ready')
 })
 
-test('while the API server is away its keys are stale, serve for a day, and are useless then', async () => {
-  const { setAway, changesFrom, identify, clock } = await begin()
+test('while the API server is unavailable its keys are stale: they are used for a day, and then no longer', async () => {
+  const { setUnavailable, changesFrom, identify, clock } = await begin()
   assert.equal((await changesFrom('Starting')).reason, 'Ready')
-  setAway(true)
+  setUnavailable(true)
   clock.advance(6 * MINUTES)
   const stale = await changesFrom('Ready')
   assert.deepEqual([stale.status, stale.reason], ['True', 'KeysStale'])
@@ -105,8 +105,8 @@ test('while the API server is away its keys are stale, serve for a day, and are 
 })
 
 test('however often the state is asked for, the API server is asked once in five seconds', async () => {
-  const { setAway, verdict, changesFrom, clock, reads } = await begin()
-  setAway(true)
+  const { setUnavailable, verdict, changesFrom, clock, reads } = await begin()
+  setUnavailable(true)
   await changesFrom('Starting')
   const before = reads()
   for (let times = 0; times < 100; times++) verdict()
@@ -115,15 +115,15 @@ test('however often the state is asked for, the API server is asked once in five
   assert.equal(reads(), before)
 })
 
-test('however many tokens come while the API server is away, it is asked once in five seconds', async () => {
-  const { setAway, identify, clock, reads } = await begin()
-  setAway(true)
+test('however many tokens come while the API server is unavailable, it is asked once in five seconds', async () => {
+  const { setUnavailable, identify, clock, reads } = await begin()
+  setUnavailable(true)
   for (let times = 0; times < 10; times++) assert.equal(await identify(`${times}`), 503)
   assert.equal(reads(), 2)
   clock.advance(5_001)
-  setAway(false)
+  setUnavailable(false)
   assert.equal(await identify('there'), 'serviceaccount:team:agent')
-  setAway(true)
+  setUnavailable(true)
   clock.advance(6 * MINUTES)
   for (let times = 0; times < 10; times++) {
     assert.equal(await identify(`old ${times}`), 'serviceaccount:team:agent')
@@ -132,7 +132,7 @@ test('however many tokens come while the API server is away, it is asked once in
   assert.equal(reads(), 6)
 })
 
-test('while the API server does not answer, tokens of unknown keys keep nobody else waiting', async () => {
+test('while the API server does not answer, tokens with unknown keys delay no others', async () => {
   const { silence, identify, clock } = await begin()
   assert.equal(await identify('one'), 'serviceaccount:team:agent')
   clock.advance(MINUTES)
@@ -150,12 +150,12 @@ test('while the API server does not answer, tokens of unknown keys keep nobody e
 })
 
 test('metrics count the reads of the keys and show their age', async () => {
-  const { setAway, verdict, changesFrom, clock, metric } = await begin()
+  const { setUnavailable, verdict, changesFrom, clock, metric } = await begin()
   const fetched = 'portolan_issuer_keys_fetched_total{issuer="serviceAccounts",outcome='
   assert.equal(await metric(`${fetched}"failed"`), `${fetched}"failed"} 0`)
   await changesFrom('Starting')
   assert.equal(await metric(`${fetched}"ok"`), `${fetched}"ok"} 1`)
-  setAway(true)
+  setUnavailable(true)
   clock.advance(6 * MINUTES)
   await changesFrom('Ready')
   assert.equal(await metric(`${fetched}"failed"`), `${fetched}"failed"} 1`)

@@ -7,34 +7,34 @@ import { createMerger } from './merge.ts'
 type Event = { kind: string; who: string }
 
 function merging() {
-  const told: string[] = []
+  const written: string[] = []
   const clock = createManualClock()
   const merger = createMerger<Event>({
     clock,
     keyOf: ({ kind, who }) => `${kind} ${who}`,
     blur: ({ kind }) => ({ kind, who: '' }),
-    tell: ({ kind, who }, count) => told.push(`${kind} ${who} ${count ?? 1}`),
+    tell: ({ kind, who }, count) => written.push(`${kind} ${who} ${count ?? 1}`),
   })
-  return { told, clock, merger }
+  return { written, clock, merger }
 }
 
 test('of equal lines ten are written at once, and the others of the same second as a count', () => {
-  const { told, clock, merger } = merging()
+  const { written, clock, merger } = merging()
   for (let time = 0; time < 13; time++) merger.add({ kind: 'denied', who: 'ada' })
-  assert.deepEqual(told, Array(10).fill('denied ada 1'))
+  assert.deepEqual(written, Array(10).fill('denied ada 1'))
   clock.advance(999)
-  assert.equal(told.length, 10)
+  assert.equal(written.length, 10)
   clock.advance(1)
-  assert.equal(told.at(-1), 'denied ada 3')
+  assert.equal(written.at(-1), 'denied ada 3')
   clock.advance(5_000)
-  assert.equal(told.length, 11)
+  assert.equal(written.length, 11)
   assert.equal(clock.pending(), 0)
 })
 
 test('beyond a thousand kinds a second details are dropped, and every event is still counted', () => {
-  const { told, clock, merger } = merging()
+  const { written, clock, merger } = merging()
   for (let at = 0; at < 5_000; at++) merger.add({ kind: 'denied', who: `caller-${at}` })
-  assert.equal(told.length, 1_010)
+  assert.equal(written.length, 1_010)
   clock.advance(1_000)
-  assert.equal(told.at(-1), 'denied  3990')
+  assert.equal(written.at(-1), 'denied  3990')
 })

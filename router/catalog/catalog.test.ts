@@ -7,7 +7,7 @@ import { drive, type FixtureServer, snapshotOf } from '../../test/meta/fixture.t
 import { forge, SERVERS, wiki } from '../../test/meta/servers.ts'
 import { buildCatalog, type Catalog, isShown, routeOf } from './catalog.ts'
 
-test('tools are found by both names, and by search ids that match', () => {
+test('tools are found by both names, and search uses the same ids as the catalog', () => {
   const catalog = build(SERVERS)
   const route = catalog.toolByName.get('forge:create_issue')
   assert.equal(catalog.toolByName.get('forge__create_issue'), route)
@@ -82,7 +82,7 @@ test('new vectors change nothing that is offered', () => {
   assert.equal(after.index, before.index)
 })
 
-test('every tool, resource and prompt is found by the text that its encoder gets too', () => {
+test('every tool, resource and prompt has the key of the text that is encoded for it', () => {
   const catalog = build(SERVERS)
   const keys = catalog.parts.flatMap(({ server }) => {
     const known = catalog.servers.get(server)

@@ -32,7 +32,7 @@ test('the last thousand calls are kept, oldest first, and found by their numbers
   for (const absent of [1_500, 2_501, 0, -1, 1.5, Number.NaN]) assert.equal(calls.numbered(absent), undefined)
 })
 
-test('a call is told with its meta-tool, but not with another name that its request has', () => {
+test('a call is kept with the name of its meta-tool, but not with any other name from its request', () => {
   const calls = createCalls(createManualClock(5))
   calls.searched(1, 3, byTool('discover_mcp_tools'))
   calls.searched(1, 3, byTool('text of its sender'))

@@ -1,4 +1,4 @@
-/** What the console is told of calls. */
+/** The figures of calls that the console shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ test('quantiles are within a tenth of the true ones', () => {
   )
 })
 
-test('points hold what happened in 5 s and in 5 min, and the last half hour of them', () => {
+test('points of 5 s are kept for half an hour, and long points sum up 5 min', () => {
   const clock = createManualClock(1_000_000)
   const points = createPoints(clock, () => [])
   points.called('ok', 1, 10)
@@ -47,7 +47,7 @@ test('points hold what happened in 5 s and in 5 min, and the last half hour of t
   points.close()
 })
 
-test('a server has the calls of five minutes, and the states of an hour', () => {
+test('for each server, the calls of the last five minutes and the states of the last hour are kept', () => {
   const clock = createManualClock(10_000_000)
   const past = createServerPast(clock)
   const at = (state: string) => past.noticed([{ name: 'a', status: { state, hidden: false } } as never])

@@ -1,9 +1,9 @@
-/** If any Host is accepted, as in a cluster, a page may call only its own host, over https. */
+/** Which Host and Origin headers are accepted, and which response headers pages may read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from './guard.ts'
 
-test('with * any Host is accepted, but the Origin of a page must be the same host over https', () => {
+test('with * any Host is accepted; a page must come from the same host over https, an allowed host or localhost', () => {
   const guard = createGuard('0.0.0.0', ['*', 'ui.example'])
   const host = 'tools-gateway.default.svc:8080'
   assert.equal(guard.refusal({ host }), undefined)
@@ -31,7 +31,7 @@ test('allowed hosts are compared in the form that browsers use, whatever their c
     assert.match(guard.refusal({ host }) ?? '', /not allowed/)
 })
 
-test('pages may read the headers with the session id and Retry-After', () => {
+test('pages may read the headers of the session, the protocol version, Retry-After and WWW-Authenticate', () => {
   const cors = createGuard('localhost', []).corsHeaders({ origin: 'http://localhost:1' })
   const exposed = cors['access-control-expose-headers']?.split(', ')
   assert.deepEqual(exposed, ['mcp-session-id', 'mcp-protocol-version', 'retry-after', 'www-authenticate'])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPeers } from './peers.ts'
 
-test('the other routers have the addresses of a name, and the port of this one', async () => {
+test("peers are at all addresses of a DNS name except the router's own, at the router's port", async () => {
   const peers = (own?: string) => createPeers({ name: 'localhost', port: 8081, own }, createManualClock(1))()
   const all = await peers()
   assert.ok(
@@ -19,7 +19,7 @@ test('the other routers have the addresses of a name, and the port of this one',
   )
 })
 
-test('a name without an address is an error, since the routers are then unknown', async () => {
+test('a DNS name without an address is an error, since the peers are then unknown', async () => {
   const peers = createPeers(
     { name: 'tools-gateway-peers.invalid', port: 8081, own: undefined },
     createManualClock(),

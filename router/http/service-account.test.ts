@@ -43,7 +43,7 @@ test('an admitted token is admitted until it expires, and then refused with that
   assert.match((await ask(token))?.message ?? '', /has expired/)
 })
 
-test('new keys of the issuer are found by tokens that name them, and asked for no more than every 5 s', async () => {
+test('a token with an unknown key id makes the router read the keys again, at most every 5 s', async () => {
   const { sign, ask, clock, replaceKeys, reads } = await begin()
   await ask(await sign())
   await replaceKeys()
@@ -55,18 +55,18 @@ test('new keys of the issuer are found by tokens that name them, and asked for n
 })
 
 test('while the API server is unavailable, known keys stay in use; without any the answer is 503', async () => {
-  const { sign, ask, clock, setAway } = await begin()
-  setAway(true)
+  const { sign, ask, clock, setUnavailable } = await begin()
+  setUnavailable(true)
   assert.deepEqual((await ask(await sign()))?.status, 503)
-  setAway(false)
+  setUnavailable(false)
   clock.advance(5_001)
   assert.equal(await ask(await sign()), undefined)
-  setAway(true)
+  setUnavailable(true)
   clock.advance(20 * 60_000)
   assert.equal(await ask(await sign()), undefined)
 })
 
-test('a key that was taken back is trusted for ten minutes, by tokens that were let in too', async () => {
+test('a withdrawn key is trusted for ten minutes at most, also for tokens that were already admitted', async () => {
   const { sign, ask, clock, replaceKeys } = await begin()
   const token = await sign()
   assert.equal(await ask(token), undefined)
@@ -75,7 +75,7 @@ test('a key that was taken back is trusted for ten minutes, by tokens that were 
   assert.equal((await ask(token))?.status, 401)
 })
 
-test('a clock that was set back trusts no token for longer', async () => {
+test('when the clock is set back, the keys are read again, and tokens of a withdrawn key are refused', async () => {
   const { sign, ask, clock, replaceKeys } = await begin()
   const token = await sign()
   assert.equal(await ask(token), undefined)
@@ -84,7 +84,7 @@ test('a clock that was set back trusts no token for longer', async () => {
   assert.equal((await ask(token))?.status, 401)
 })
 
-test('where reviews are asked for, what was let in without one counts for nothing, and a deleted pod ends', async () => {
+test('with reviews, a token that was admitted without one is reviewed, and refused once a review denies it', async () => {
   const { sign, ask, clock, reviews, deny } = await begin()
   const token = await sign()
   assert.equal(await ask(token), undefined)
@@ -99,11 +99,11 @@ test('where reviews are asked for, what was let in without one counts for nothin
   assert.equal(reviews(), 2)
 })
 
-/** An issuer whose keys can be replaced, and that can be away. */
+/** An issuer whose keys can be replaced, and that can be unavailable. */
 async function begin() {
   const clock = createManualClock(NOW)
   let number = 0
-  let away = false
+  let unavailable = false
   let reads = 0
   let reviews = 0
   const makeKey = async () => {
@@ -113,7 +113,7 @@ async function begin() {
   }
   let key = await makeKey()
   const read = async (path: string) => {
-    if (away) throw new Error('away')
+    if (unavailable) throw new Error('unavailable')
     reads++
     return path.startsWith('/.well-known') ? { issuer: ISSUER } : { keys: [key.jwk] }
   }
@@ -134,8 +134,8 @@ async function begin() {
     deny: () => {
       verdict = { ...accepted, authenticated: false }
     },
-    setAway: (value: boolean) => {
-      away = value
+    setUnavailable: (value: boolean) => {
+      unavailable = value
     },
     replaceKeys: async () => {
       key = await makeKey()
@@ -145,7 +145,7 @@ async function begin() {
         .setProtectedHeader({ alg: 'RS256', kid: key.kid })
         .setExpirationTime(new Date(clock.now() + 3_000_000))
         .sign(key.privateKey),
-    /** Why a token is refused; undefined if it is let in. */
+    /** Why a token is refused; undefined if it is admitted. */
     ask: async (token: string | undefined, reviewMs?: number) => {
       const found = await authenticate(token === undefined ? undefined : `Bearer ${token}`, reviewMs)
       return 'id' in found ? undefined : found

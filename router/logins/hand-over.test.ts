@@ -28,10 +28,9 @@ function start(settled: Promise<void> = Promise.resolve()) {
   const unwritten = () => store.unwritten(() => true)
   let isOver = false
   const begin = (tell = renewals.tell.bind(renewals)) => {
-    const told = { retire: () => renewals.retire(), tell }
     return handOver({
       logins: { settled: () => settled },
-      renewals: told,
+      renewals: { retire: () => renewals.retire(), tell },
       unwritten,
       clock,
       log,
@@ -42,19 +41,19 @@ function start(settled: Promise<void> = Promise.resolve()) {
   return { clock, store, begin, isOver: () => isOver }
 }
 
-test('a router without a login of its own ends at once', async () => {
+test('a router with no login to hand over ends at once', async () => {
   const { begin, clock } = start()
   await begin()
   assert.equal(clock.pending(), 0)
 })
 
-test('a router whose logins nobody takes ends after eight seconds', async () => {
+test('a router whose logins nobody takes over ends after eight seconds', async () => {
   const { begin, clock, store, isOver } = start()
   await store.write(LOGIN, ADA)
   const over = begin()
   for (let ms = 0; ms < HAND_OVER_MS; ms += 100) {
     assert.equal(isOver(), false)
-    // Both the deadline and the next look wait.
+    // Two timers are set: the deadline, and the delay until the next attempt.
     while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
     clock.advance(100)
   }
@@ -69,9 +68,9 @@ test('all logins are handed over, even more than the operator reads at once', as
       const user = userNamed(`https://login.example.com#${at}`) as User
       await store.write({ ...LOGIN, name, subject: user.subject }, user)
     }
-  const told = new Set<string>()
+  const handedOver = new Set<string>()
   const over = begin(async ({ id }) => {
-    told.add(id)
+    handedOver.add(id)
     return true
   })
   for (let rounds = 0; rounds < 2; rounds++) {
@@ -79,12 +78,14 @@ test('all logins are handed over, even more than the operator reads at once', as
     clock.advance(100)
   }
   await over
-  assert.equal(told.size, 600)
+  assert.equal(handedOver.size, 600)
 })
 
 test('a running renewal is waited for, but not beyond the limit', async () => {
-  const { begin, clock } = start(new Promise(() => {}))
+  const { begin, clock, isOver } = start(new Promise(() => {}))
   const over = begin()
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(isOver(), false)
   clock.advance(HAND_OVER_MS)
   await over
 })

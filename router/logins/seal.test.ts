@@ -1,4 +1,4 @@
-/** Sealed texts open with the key and for the purpose that they were closed with, and for nothing else. */
+/** A sealed text opens only with the key and for the purpose that it was sealed with. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { createSeal } from './seal.ts'
 const key = randomBytes(32)
 const seal = createSeal(key)
 
-test('another router with the same key opens what one has closed', () => {
+test('a text that one router has sealed is opened by another one with the same key', () => {
   const sealed = seal.close('a token ✓', 'ada')
   assert.ok(!sealed.includes('token'))
   assert.equal(createSeal(key).open(sealed, 'ada'), 'a token ✓')

@@ -1,4 +1,4 @@
-/** Logins in the Secrets of a cluster: which value counts, what the operator is told, and that no login is another's. */
+/** Logins in the Secrets of a cluster: which value is used, what waits for the operator, and that logins are never mixed up. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -34,35 +34,35 @@ function start() {
   const secrets = new Map<string, Record<string, string>>()
   const replica = () =>
     new SealedLogins({ key, seal: createSeal(key), clock, secret: name => secrets.get(name) })
-  const told = (store: SealedLogins) => store.waiting(() => true)
-  /** As the operator does. */
+  const waiting = (store: SealedLogins) => store.waiting(() => true)
+  /** Writes the waiting logins into Secrets, as the operator does. */
   const write = (store: SealedLogins) => {
-    for (const { server, id, value } of told(store)) {
+    for (const { server, id, value } of waiting(store)) {
       const name = loginsName(server, id)
       secrets.set(name, { ...secrets.get(name), [id]: value })
     }
   }
   const tokenAt = async (store: SealedLogins, user: User) =>
     (await store.read('linear', URL, user))?.tokens.access_token
-  return { clock, secrets, replica, told, write, tokenAt }
+  return { clock, secrets, replica, waiting, write, tokenAt }
 }
 
-test('a login counts at once where it was made, and at the others once the operator has written it', async () => {
-  const { replica, told, write, tokenAt } = start()
+test('a login can be used at once at the replica that made it, and at others once the operator has written it', async () => {
+  const { replica, waiting, write, tokenAt } = start()
   const [one, other] = [replica(), replica()]
   await one.write(loginOf(ADA), ADA)
   assert.deepEqual(
     [await tokenAt(one, ADA), await tokenAt(other, ADA)],
     [`token of ${ADA.subject}`, undefined],
   )
-  assert.equal(told(one).length, 1)
+  assert.equal(waiting(one).length, 1)
   write(one)
-  assert.deepEqual([told(one), await tokenAt(other, ADA)], [[], `token of ${ADA.subject}`])
+  assert.deepEqual([waiting(one), await tokenAt(other, ADA)], [[], `token of ${ADA.subject}`])
   assert.equal(await tokenAt(other, BEN), undefined)
 })
 
-test('the last value counts, whatever the clocks of machines say, and a deleted login does not come back', async () => {
-  const { clock, replica, told, write, tokenAt } = start()
+test('the value that was written last is used, even if clocks differ, and a deleted login does not come back', async () => {
+  const { clock, replica, waiting, write, tokenAt } = start()
   const [one, other] = [replica(), replica()]
   await one.write(loginOf(ADA, 'first'), ADA)
   write(one)
@@ -75,12 +75,12 @@ test('the last value counts, whatever the clocks of machines say, and a deleted 
   assert.ok(one.deleteById('linear', id))
   write(one)
   assert.deepEqual(
-    [await tokenAt(one, ADA), await tokenAt(other, ADA), told(other)],
+    [await tokenAt(one, ADA), await tokenAt(other, ADA), waiting(other)],
     [undefined, undefined, []],
   )
 })
 
-test('what one router finds of no use is not deleted where another has renewed it meanwhile', async () => {
+test('a login that one router deletes because it failed is kept if another router has renewed it meanwhile', async () => {
   const { clock, replica, write, tokenAt } = start()
   const [one, other] = [replica(), replica()]
   await one.write(loginOf(ADA, 'first'), ADA)
@@ -93,22 +93,22 @@ test('what one router finds of no use is not deleted where another has renewed i
   assert.deepEqual([await tokenAt(one, ADA), await tokenAt(other, ADA)], ['renewed', 'renewed'])
 })
 
-test('an old value counts no more, whatever time is put before it', async () => {
-  const { clock, secrets, replica, told, tokenAt } = start()
+test('a value whose time was changed in the Secret is not accepted', async () => {
+  const { clock, secrets, replica, waiting, tokenAt } = start()
   const store = replica()
   await store.write(loginOf(ADA), ADA)
-  const [{ id, value }] = told(store) as [LoginRecord]
+  const [{ id, value }] = waiting(store) as [LoginRecord]
   clock.advance(1_000)
   secrets.set(loginsName('linear', id), { [id]: value.replace(/^\d+/, '999999999999999') })
   assert.equal(await tokenAt(replica(), ADA), undefined)
 })
 
-test('no login of another user, server or address is given, even if Secrets are mixed up', async () => {
-  const { secrets, replica, told, tokenAt } = start()
+test('a login is found only for its user, server and URL, even if values in Secrets are swapped', async () => {
+  const { secrets, replica, waiting, tokenAt } = start()
   const store = replica()
   await store.write(loginOf(ADA), ADA)
   await store.write(loginOf(BEN), BEN)
-  const [ada, ben] = told(store)
+  const [ada, ben] = waiting(store)
   assert.ok(ada && ben)
   const swapped = replica()
   secrets.set(loginsName('linear', ada.id), { [ada.id]: ben.value })
@@ -119,16 +119,16 @@ test('no login of another user, server or address is given, even if Secrets are 
   assert.deepEqual([await tokenAt(swapped, ADA), await tokenAt(swapped, BEN)], [undefined, undefined])
   assert.equal(await store.read('linear', 'https://other.example.com/mcp', ADA), undefined)
   assert.equal(await store.read('other', URL, ADA), undefined)
-  const text = JSON.stringify(told(store))
+  const text = JSON.stringify(waiting(store))
   for (const shown of ['token', 'ada', 'ben', 'login.example.com']) assert.ok(!text.includes(shown))
 })
 
-test('what the operator does not write is bounded for each server; what replaces another is kept in any case', async () => {
-  const { clock, secrets, replica, told, write, tokenAt } = start()
+test('the number of unwritten logins is limited per server, but a login that replaces another is always kept', async () => {
+  const { clock, secrets, replica, waiting, write, tokenAt } = start()
   const store = replica()
   await store.write(loginOf(ADA), ADA)
   write(store)
-  assert.deepEqual(told(store), [])
+  assert.deepEqual(waiting(store), [])
   const users = Array.from({ length: 257 }, (_, at) => userNamed(`https://login.example.com#${at}`) as User)
   for (const user of users.slice(0, 256)) await store.write(loginOf(user), user)
   await assert.rejects(store.write(loginOf(users[256] as User), users[256] as User), { code: 'unavailable' })
@@ -136,9 +136,9 @@ test('what the operator does not write is bounded for each server; what replaces
   clock.advance(1)
   await store.write(loginOf(ADA, 'renewed'), ADA)
   assert.equal(await tokenAt(store, ADA), 'renewed')
-  // 258 in all: so many at once that each has its turn.
-  assert.equal(new Set([...told(store), ...told(store)].map(({ id }) => id)).size, 258)
-  assert.equal(told(store).length, 256)
+  // There are 258 in all, more than are given at once: the second time begins with the rest.
+  assert.equal(new Set([...waiting(store), ...waiting(store)].map(({ id }) => id)).size, 258)
+  assert.equal(waiting(store).length, 256)
   secrets.clear()
   assert.deepEqual(
     store.waiting(() => false),

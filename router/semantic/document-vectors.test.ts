@@ -91,7 +91,7 @@ test('a catalog in which only states changed keeps its vectors', () => {
   assert.equal(again.vectors, first.vectors)
 })
 
-test('missing vectors are encoded in turn, a few of each server, and swapped in once a second and at the end', async t => {
+test('texts are encoded in turn, a few of each server, and their vectors are added once a second and at the end', async t => {
   const { documents, equip, clock, batches, seen, next } = start(8)
   t.after(() => documents.close())
   const large = build({ large: tools(100, 'read') })
@@ -107,7 +107,7 @@ test('missing vectors are encoded in turn, a few of each server, and swapped in 
   clock.advance(1_000)
   assert.equal(seen.vectors, 1)
   assert.equal(pending(equip(both)), 86)
-  // What takes no time was there already: the batches grow.
+  // The clock stands still, so batches seem to come from the cache, and the next ones are larger.
   while (pending(equip(both)) > 0) await next()
   assert.ok(batches.length < 10, `${batches.length} batches`)
   const all = batches.flatMap(({ texts }) => texts.map(({ key }) => key))
@@ -155,7 +155,7 @@ test('a tool that was removed and added again needs no encoding', async t => {
   assert.equal(batches.length, 1)
 })
 
-test('texts that only one user has are encoded one after another, and all others are known at once', async t => {
+test('texts that only one user has are encoded one at a time; all other vectors are used at once', async t => {
   const { documents, equip, encoder, batches, seen, next } = start()
   t.after(() => documents.close())
   const whole = equip(withVectors(build({ a: tools(2, 'read'), b: tools(1, 'write') }), encoder.id))
@@ -174,7 +174,7 @@ test('texts that only one user has are encoded one after another, and all others
   assert.equal(pending(equip(whole)), 0)
 })
 
-test('vectors of texts that only users have are not among those of all, and are not forgotten with these', async t => {
+test('vectors of texts that only some users have are stored apart from the others, and not dropped with them', async t => {
   const { documents, equip, encoder, vectors, batches, next } = start()
   t.after(() => documents.close())
   const whole = equip(withVectors(build({ a: tools(2, 'read') }), encoder.id))
@@ -184,7 +184,7 @@ test('vectors of texts that only users have are not among those of all, and are 
   await nextTurn()
   await next()
   assert.equal(vectors.size, 2)
-  // More than are kept without being used.
+  // More unused vectors than are kept.
   for (let at = 0; at < 6_000; at++) vectors.set(`gone ${at}`, quantize([1]))
   equip(build({ a: tools(2, 'read'), b: tools(1, 'write') }, whole))
   assert.ok(vectors.size < 6_000)

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../core/async.ts'
 import { quantize, type Vector } from '../../core/catalog/vectors.ts'
 import { openVectorCache } from '../../core/encoder/vector-cache.ts'
@@ -116,10 +117,10 @@ test('the error of a service says what is wrong, without its address or key', as
   ] as const) {
     service.mood = mood
     await assert.rejects(encoder.encodeTexts(many(1), forever), error => {
-      const { code, message: said } = error as Error & { code: string }
+      const { code, message: text } = error as Error & { code: string }
       assert.equal(code, 'unavailable')
-      assert.match(said, message)
-      assert.doesNotMatch(said, /hush|127\.0\.0\.1/)
+      assert.match(text, message)
+      assert.doesNotMatch(text, /hush|127\.0\.0\.1/)
       return true
     })
   }
@@ -137,21 +138,24 @@ test('a query waits for one second and a batch for thirty, or until the caller l
   service.mood = 'silent'
   const query = encoder.encodeQuery('a')
   await service.untilAsked(2)
-  clock.advance(1_000)
+  clock.advance(999)
+  assert.equal(await Promise.race([query, nextTurn('pending')]), 'pending')
+  clock.advance(1)
   await assert.rejects(query, { code: 'unavailable', message: /in time/ })
   const batch = encoder.encodeTexts(many(1), forever)
   await service.untilAsked(3)
   clock.advance(29_999)
+  assert.equal(await Promise.race([batch, nextTurn('pending')]), 'pending')
   clock.advance(1)
   await assert.rejects(batch, { code: 'unavailable', message: /in time/ })
   const caller = new AbortController()
-  const left = encoder.encodeTexts(many(1), caller.signal)
+  const cancelled = encoder.encodeTexts(many(1), caller.signal)
   await service.untilAsked(4)
   caller.abort()
-  await assert.rejects(left, { code: 'cancelled' })
+  await assert.rejects(cancelled, { code: 'cancelled' })
 })
 
-test('after three failed queries no request is sent for ten seconds', async t => {
+test('after three failed queries no query is sent for ten seconds, or until a batch succeeds', async t => {
   const service = await start(t)
   const clock = createManualClock()
   const { encoder } = await open(t, service, { clock })
@@ -171,7 +175,7 @@ test('after three failed queries no request is sent for ten seconds', async t =>
   assert.ok(await encoder.encodeQuery('a'))
 })
 
-test('a service with other dimensions is another encoder', async t => {
+test('a change of dimensions is reported, and a service with other dimensions has another encoder id', async t => {
   const service = await start(t)
   const { encoder, others } = await open(t, service)
   service.dimensions = 128
@@ -184,7 +188,7 @@ test('a service with other dimensions is another encoder', async t => {
   assert.notEqual(again.encoder.id, encoder.id)
 })
 
-test('a service that does not answer is not opened', async t => {
+test('a service that refuses the API key is not opened', async t => {
   const service = await start(t)
   service.mood = 401
   await assert.rejects(open(t, service), { code: 'unavailable', message: /401/ })

@@ -56,7 +56,7 @@ test('a text that cannot be encoded is given up after three failures, and others
   assert.equal(state.announced, 1)
 })
 
-test('failures alone announce nothing', async t => {
+test('if every text fails, no vectors are announced', async t => {
   const { texts, state, pass, timesTried } = start(t)
   texts.add([textOf('bad')])
   await pass(10)
@@ -96,7 +96,7 @@ test('vectors made before the encoder went down are announced at once', async t 
   assert.equal(state.announced, 1)
 })
 
-test('of one list 200 texts wait at most, so that those of others are not turned away', async t => {
+test('at most 200 texts of one list wait, so that texts of other lists are accepted', async t => {
   const { texts, pass } = start(t)
   const large = many(3_000, 'large')
   const chosen = () => texts.choose(routesTo(large)).map(({ textKey }) => textOf(textKey))
@@ -109,7 +109,7 @@ test('of one list 200 texts wait at most, so that those of others are not turned
   assert.equal(texts.get('large200'), undefined)
 })
 
-test('the vectors are bounded: those that were looked up longest ago make way', async t => {
+test('the number of vectors is bounded: those that were looked up longest ago are dropped', async t => {
   const { texts, pass } = start(t, 3)
   texts.add(many(3, 'good'))
   await pass(2)

@@ -1,6 +1,7 @@
-/** When a query gets its vector, and when it has to do without. */
+/** When a query gets its vector, and when a search continues without one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Vector } from '../../core/catalog/vectors.ts'
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
@@ -8,7 +9,7 @@ import { createQueryEncoder, type Missed } from './query-encoder.ts'
 
 const forever = new AbortController().signal
 
-/** An encoder that answers when it is told to. */
+/** An encoder that answers when the test lets it. */
 function start() {
   const clock = createManualClock()
   const real = createHashingEncoder()
@@ -52,10 +53,11 @@ test('a search that waits too long continues without the vector, which is kept f
   const { clock, waiting, answered, encodeQuery } = start()
   const late = encodeQuery('a', forever)
   const leaving = new AbortController()
-  const left = encodeQuery('a', leaving.signal)
+  const cancelled = encodeQuery('a', leaving.signal)
   leaving.abort()
-  assert.equal(await left, undefined)
+  assert.equal(await cancelled, undefined)
   clock.advance(249)
+  assert.equal(await Promise.race([late, nextTurn('pending')]), 'pending')
   clock.advance(1)
   assert.equal(await late, undefined)
   assert.equal(clock.pending(), 0)
@@ -78,7 +80,7 @@ test('a failure gives no vector and is not kept', async () => {
   assert.deepEqual(answered, ['failed', undefined])
 })
 
-test('beyond the limit of concurrent queries, further searches use words at once', async () => {
+test('beyond the limit of concurrent queries, further searches get no vector, without waiting', async () => {
   const { waiting, answered, encodeQuery } = start()
   const many = Array.from({ length: 64 }, (_, at) => encodeQuery(`query ${at}`, forever))
   assert.equal(await encodeQuery('one more', forever), undefined)

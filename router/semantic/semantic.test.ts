@@ -28,7 +28,7 @@ const SERVERS: Record<string, FixtureServer> = {
 async function start(
   t: TestContext,
   search: RouterConfig['search'],
-  means: Partial<SemanticDependencies> = {},
+  dependencies: Partial<SemanticDependencies> = {},
 ) {
   const clock = createManualClock()
   const source = createInProcessSource()
@@ -49,7 +49,7 @@ async function start(
       openEmbedded: async () => createHashingEncoder(),
       encodesDocuments: true,
       secret: () => undefined,
-      ...means,
+      ...dependencies,
     },
   })
   t.after(() => router.close(0))
@@ -62,12 +62,12 @@ async function start(
   publish(search)
   await until(() => router.catalog() !== undefined)
   const best = async (query: string) => (await discoverTools(router.url, query)).tools[0]?.tool_path
-  const told = () =>
+  const logged = () =>
     lines
       .filter(({ msg }) => msg === 'search by meaning')
       .map(({ semantic, reason }) => ({ semantic, reason }))
   const metric = async (name: string) => (await router.metrics.registry.getSingleMetric(name)?.get())?.values
-  return { router, clock, publish, until, best, told, metric }
+  return { router, clock, publish, until, best, logged, metric }
 }
 
 async function service(t: TestContext): Promise<EmbeddingsServer> {
@@ -76,11 +76,11 @@ async function service(t: TestContext): Promise<EmbeddingsServer> {
   return started
 }
 
-test('tools are found by words at once, and by meaning when their vectors are made', async t => {
+test('tools are found by words at once, and by meaning once their vectors exist', async t => {
   const opening = Promise.withResolvers<void>()
   const encoder = createHashingEncoder()
   const openEmbedded = () => opening.promise.then(() => encoder)
-  const { router, until, best, told, metric } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  const { router, until, best, logged, metric } = await start(t, { semantic: 'auto' }, { openEmbedded })
   assert.equal(await best('make a snapshot'), 'disk:make_snapshot')
   assert.equal(await best('zorble'), undefined)
   assert.deepEqual(router.search(), { semantic: 'off', reason: 'the encoder is being loaded', pending: 4 })
@@ -89,7 +89,7 @@ test('tools are found by words at once, and by meaning when their vectors are ma
   await until(() => router.search().semantic === 'embedded' && router.search().pending === 0)
   assert.equal(await best('zorble'), 'disk:make_snapshot')
   assert.equal(router.catalog()?.index, index)
-  assert.deepEqual(told(), [{ semantic: 'embedded', reason: undefined }])
+  assert.deepEqual(logged(), [{ semantic: 'embedded', reason: undefined }])
   assert.equal((await metric('portolan_search_vectors_pending'))?.[0]?.value, 0)
   const status = await fetch(router.url.replace('/mcp', '/debug/status'))
   assert.partialDeepStrictEqual(await status.json(), { search: { semantic: 'embedded', pending: 0 } })
@@ -101,7 +101,7 @@ test('a missing encoder is looked for again, and logged once', async t => {
     if (!there) throw new Fault('io', 'the model is not there')
     return createHashingEncoder()
   }
-  const { router, clock, until, best, told } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  const { router, clock, until, best, logged } = await start(t, { semantic: 'auto' }, { openEmbedded })
   const reason = 'the model is not there'
   await until(() => router.search().reason === reason)
   await until(() => clock.pending() > 0)
@@ -112,10 +112,10 @@ test('a missing encoder is looked for again, and logged once', async t => {
   clock.advance(10_000)
   await until(() => router.search().semantic === 'embedded' && router.search().pending === 0)
   assert.equal(await best('zorble'), 'disk:make_snapshot')
-  assert.deepEqual(told().filter(line => line.reason === reason).length, 1)
+  assert.deepEqual(logged().filter(line => line.reason === reason).length, 1)
 })
 
-test('a lost encoder is closed, reported, and opened again once it exists', async t => {
+test('a lost encoder is closed, and opened again once that is possible', async t => {
   const lose: (() => void)[] = []
   let closed = 0
   const openEmbedded = async (onLost: () => void) => {
@@ -136,7 +136,7 @@ test('a lost encoder is closed, reported, and opened again once it exists', asyn
   assert.deepEqual([lose.length, closed], [3, 1])
 })
 
-test('semantic none opens no encoder; auto opens it while the router runs', async t => {
+test('semantic none opens no encoder; changing it while the router runs opens and closes the encoder', async t => {
   let opened = 0
   let closed = 0
   const openEmbedded = async () => {

@@ -1,4 +1,4 @@
-/** How often a sidecar asks its gateway. */
+/** How often a sidecar asks its gateway, and which catalogs it accepts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

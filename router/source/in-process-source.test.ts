@@ -1,4 +1,4 @@
-/** The source of a laptop keeps what every source promises. */
+/** The source of a laptop keeps the contract of every source. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testSourceContract } from '../../test/contract/source.ts'
@@ -15,7 +15,7 @@ testSourceContract('in process', () => {
   return { source, publish }
 })
 
-test('a snapshot that is not newer than the last is a bug of the publisher', () => {
+test('publishing a snapshot that is not newer than the last one throws', () => {
   const source = createInProcessSource()
   source.publish(snapshotOf({}, {}, 3))
   assert.throws(() => source.publish(snapshotOf({}, {}, 3)), /generation 3 is not newer than 3/)

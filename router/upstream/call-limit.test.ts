@@ -18,7 +18,7 @@ const PATIENCE_MS = 20_000
 type Sessions = 'shared' | 'perClient'
 type Opened = { upstream: Upstream; end?: () => Promise<void> }
 
-const WAYS: Record<string, (sessions: Sessions) => Promise<Opened>> = {
+const TRANSPORTS: Record<string, (sessions: Sessions) => Promise<Opened>> = {
   stdio: async sessions => ({
     upstream: createStdioUpstream(
       { ...rudeCommand('polite'), sessions, startTimeoutMs: 60_000, idleAfterMs: 60_000, min: 0 },
@@ -29,9 +29,9 @@ const WAYS: Record<string, (sessions: Sessions) => Promise<Opened>> = {
   'HTTP+SSE': sessions => openRemote('sse', 'sse', sessions),
 }
 
-for (const [way, open] of Object.entries(WAYS))
+for (const [transport, open] of Object.entries(TRANSPORTS))
   for (const sessions of ['shared', 'perClient'] as const)
-    test(`${way}, ${sessions}: a hanging first call of a server that discovery had started`, async t => {
+    test(`${transport}, ${sessions}: a first call that hangs ends after the call timeout, without the start timeout`, async t => {
       const { upstream, end } = await open(sessions)
       const { signal } = new AbortController()
       await upstream.connect(signal)

@@ -1,4 +1,4 @@
-/** What a call releases while its caller is asked, and takes again, with a manual clock. */
+/** What a call releases while its caller is asked a question, and takes back afterwards, with a manual clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
@@ -27,7 +27,7 @@ test('the timeout of a call does not run while its caller is asked', async () =>
 })
 
 test('after a question a call has the rest of its time', async () => {
-  const { clock, answers, call } = start(asksOnce, { hangs: true })
+  const { pool, clock, answers, call } = start(asksOnce, { hangs: true })
   const calling = call('a')
   calling.catch(() => {})
   await turn()
@@ -37,6 +37,7 @@ test('after a question a call has the rest of its time', async () => {
   // A first call has the time for a start on top of its own.
   clock.advance(89_999)
   await turn()
+  assert.equal(pool.status()[0]?.active, 1)
   clock.advance(1)
   await assert.rejects(calling, { code: 'upstream_timeout' })
 })
@@ -87,7 +88,7 @@ test('if the caller leaves during a question, the call ends, and its slot is rel
   await pool.close()
 })
 
-test('a question without an answer is no failure of the upstream, and shows a half-open breaker that the server is alive', async () => {
+test('an unanswered question does not count as a failure of the upstream, and closes a half-open breaker', async () => {
   let broken = true
   const { pool, clock, call, answers } = start(async (given, signal) => {
     if (broken) throw new Fault('upstream_died', 'gone')
@@ -105,7 +106,7 @@ test('a question without an answer is no failure of the upstream, and shows a ha
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
-test('a call whose server is replaced during a question may take longer than the call timeout', async () => {
+test('a call whose server is removed during a question may take longer than the call timeout', async () => {
   const { pool, clock, answers, call, closed } = start(asksOnce)
   const calling = call('a')
   await turn()
@@ -117,7 +118,7 @@ test('a call whose server is replaced during a question may take longer than the
   assert.deepEqual(await calling, { result: { name: 'a' } })
 })
 
-test('a call whose server ends during a question fails as for a server that died, not as cancelled', async () => {
+test('a call whose server is closed during a question fails with upstream_died, not cancelled', async () => {
   const ends = new AbortController()
   const { pool, clock, call } = start(async given => {
     void given.caller.ask?.(QUESTION, ends.signal)

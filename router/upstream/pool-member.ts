@@ -11,6 +11,7 @@ import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from '.
 import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
 import { MemberUse } from './member-use.ts'
+import { closedFault, openFault, replacedFault } from './pool-faults.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Results are read up to this size, whatever `maxResultBytes` is: their texts can only be cut after they were read. */
@@ -272,14 +273,12 @@ export class PoolMember {
     if (!this.#isBusy()) this.#onIdle?.()
   }
 
-  #idle(withinMs: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = this.#options.clock.after(withinMs, resolve)
-      this.#onIdle = () => {
-        timer.cancel()
-        resolve()
-      }
-    })
+  async #idle(withinMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onIdle = resolve
+    const timer = this.#options.clock.after(withinMs, resolve)
+    await promise
+    timer.cancel()
   }
 }
 
@@ -292,19 +291,4 @@ function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undef
 
 const NO_SUBSCRIPTIONS: McpResponse = {
   error: { code: -32601, message: 'This server does not support subscriptions to its resources.' },
-}
-
-function closedFault(): Fault {
-  return new Fault('upstream_died', 'the upstream was closed before its answer')
-}
-
-function replacedFault(): Fault {
-  return new Fault('upstream_asleep', 'the server was reconfigured', { details: { replaced: true } })
-}
-
-function openFault(breaker: Breaker): Fault {
-  return new Fault('upstream_open', 'the server failed too often', {
-    retryable: true,
-    details: { retryInMs: breaker.refusesForMs() },
-  })
 }

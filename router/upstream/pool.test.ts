@@ -2,17 +2,14 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
-import type { UpstreamCall, UpstreamEvent } from '../../core/mcp/upstream.ts'
-import { type Answerer, echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
+import type { UpstreamCall } from '../../core/mcp/upstream.ts'
+import { echo, serverOf } from '../../test/meta/fixture.ts'
 import { callOf } from '../../test/support/call.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
-import { createPool } from './pool.ts'
+import { call, config, LIMITS, named, start, startPending, turn } from '../../test/support/pool.ts'
 
 const CALL = callOf({ params: { name: 'echo' } })
-const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 30_000, concurrency: 2, maxResultBytes: 1_024 }
 
 test('one upstream is made for a server, at its first call', async () => {
   const { pool, made } = start(echo)
@@ -22,7 +19,7 @@ test('one upstream is made for a server, at its first call', async () => {
   assert.equal(pool.status()[0]?.used, true)
 })
 
-test('a server that the config does not name is a fault', async () => {
+test('a call to a server that the config does not name is rejected', async () => {
   const { pool } = start(echo)
   await assert.rejects(pool.call('gone', CALL, new AbortController().signal), { code: 'not_found' })
 })
@@ -104,6 +101,7 @@ test('a call ends after its timeout; for a server that must start first, the sta
   emit({ kind: 'state', state: 'ready' })
   clock.advance(29_999)
   await turn()
+  assert.equal(pool.status()[0]?.active, 1)
   clock.advance(1)
   await assert.rejects(cold, { code: 'upstream_timeout' })
   const warm = call(pool)
@@ -227,7 +225,7 @@ test('changed limits or labels keep the upstream, and take effect at once', asyn
   await pool.close()
 })
 
-test('a suspended server loses its upstream', async () => {
+test('the upstream of a suspended server is closed, and calls to the server are rejected', async () => {
   const { pool, closed } = start(echo)
   await call(pool)
   pool.update(config(serverOf('github', { status: { state: 'suspended', hidden: true } })))
@@ -236,7 +234,7 @@ test('a suspended server loses its upstream', async () => {
   await assert.rejects(call(pool), { code: 'not_found' })
 })
 
-test('calls that wait during close are answered', async () => {
+test('calls that wait while the pool is closed are rejected', async () => {
   const { pool, pending } = startPending()
   const calls = ['a', 'b', 'c'].map(name => call(pool, name))
   await turn()
@@ -255,59 +253,3 @@ test('close closes all upstreams, also those being replaced', async () => {
   await pool.close()
   assert.deepEqual(closed.sort(), ['github@1', 'github@2'])
 })
-
-function start(answer: Answerer) {
-  const clock = createManualClock()
-  const made: string[] = []
-  const closed: string[] = []
-  const listeners: ((event: UpstreamEvent) => void)[] = []
-  const connect = ({ name, endpoint }: RouterServer) => {
-    const id = `${name}@${endpoint.revision}`
-    made.push(id)
-    return {
-      ...upstreamOf(answer),
-      onEvent: (listener: (event: UpstreamEvent) => void) => {
-        listeners.push(listener)
-        return () => {}
-      },
-      close: async () => void closed.push(id),
-    }
-  }
-  const pool = createPool({ connect, clock })
-  pool.update(config(serverOf('github', { limits: LIMITS })))
-  return {
-    pool,
-    clock,
-    made,
-    closed,
-    emit: (event: UpstreamEvent) => listeners.forEach(listener => void listener(event)),
-  }
-}
-
-/** Upstreams that answer only when the test lets them; `order` lists the calls in the order of arrival. */
-function startPending() {
-  const pending: PromiseWithResolvers<McpResponse>[] = []
-  const order: unknown[] = []
-  const started = start(({ params }) => {
-    const answer = Promise.withResolvers<McpResponse>()
-    pending.push(answer)
-    order.push(params?.name)
-    return answer.promise
-  })
-  return { ...started, pending, order }
-}
-
-function call(pool: ReturnType<typeof createPool>, name = 'echo') {
-  return pool.call('github', named(name), new AbortController().signal)
-}
-
-const named = (name: string) => callOf({ params: { name } })
-
-function config(...servers: RouterServer[]): RouterConfig {
-  return { ...snapshotOf({}, {}, 1).config, servers }
-}
-
-/** Lets everything that is ready run. */
-function turn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
-}

@@ -11,17 +11,17 @@ import { callOf } from '../../test/support/call.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createPool } from './pool.ts'
 
-const TAKEN: McpResponse = { result: {} }
+const ACCEPTED: McpResponse = { result: {} }
 const URI = 'file:///a'
 const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
 
 test('a subscription gets updates until its signal aborts, also if that takes longer than the time limit of calls', async () => {
   const { pool, clock, subscribed } = start()
-  const { told, stop, taken } = subscribe(pool)
-  assert.deepEqual(await taken, TAKEN)
+  const { updates, stop, response } = subscribe(pool)
+  assert.deepEqual(await response, ACCEPTED)
   clock.advance(24 * 60 * 60_000)
   subscribed.at(-1)?.subscription.onUpdate(UPDATED)
-  assert.deepEqual(told, [UPDATED])
+  assert.deepEqual(updates, [UPDATED])
   stop.abort()
   assert.equal(subscribed.at(-1)?.signal.aborted, true)
   assert.equal(clock.pending(), 0)
@@ -29,8 +29,8 @@ test('a subscription gets updates until its signal aborts, also if that takes lo
 
 test('subscriptions are renewed when the connection of a server changes, and possibly missed updates are sent', async () => {
   const { pool, subscribed, update } = start()
-  const { told, taken } = subscribe(pool)
-  await taken
+  const { updates, response } = subscribe(pool)
+  await response
   update('2')
   await turn()
   assert.deepEqual(
@@ -40,13 +40,13 @@ test('subscriptions are renewed when the connection of a server changes, and pos
       ['2', false],
     ],
   )
-  assert.deepEqual(told, [UPDATED])
+  assert.deepEqual(updates, [UPDATED])
 })
 
 test('a server that is removed and added again is subscribed to again, and one that refuses is retried later', async () => {
   const { pool, clock, subscribed, update, answers } = start()
-  const { told, taken, stop } = subscribe(pool)
-  await taken
+  const { updates, response, stop } = subscribe(pool)
+  await response
   update(undefined)
   assert.equal(subscribed[0]?.signal.aborted, true)
   answers.push(new Fault('upstream_unreachable', 'down'), { error: { code: -32603, message: 'not yet' } })
@@ -54,10 +54,10 @@ test('a server that is removed and added again is subscribed to again, and one t
   await turn()
   clock.advance(1_000)
   await turn()
-  assert.deepEqual([subscribed.length, told], [3, []])
+  assert.deepEqual([subscribed.length, updates], [3, []])
   clock.advance(2_000)
   await turn()
-  assert.deepEqual([subscribed.length, told], [4, [UPDATED]])
+  assert.deepEqual([subscribed.length, updates], [4, [UPDATED]])
   stop.abort()
   assert.equal(clock.pending(), 0)
 })
@@ -65,8 +65,8 @@ test('a server that is removed and added again is subscribed to again, and one t
 test('a subscription that is refused at first is not kept or tried again', async () => {
   const { pool, clock, subscribed, update, answers } = start()
   answers.push({ error: { code: -32602, message: 'no' } }, new Fault('upstream_died', 'gone'))
-  assert.deepEqual((await subscribe(pool).taken).error?.message, 'no')
-  await assert.rejects(subscribe(pool).taken, { code: 'upstream_died' })
+  assert.deepEqual((await subscribe(pool).response).error?.message, 'no')
+  await assert.rejects(subscribe(pool).response, { code: 'upstream_died' })
   update('2')
   await turn()
   assert.deepEqual([subscribed.length, clock.pending()], [2, 0])
@@ -75,12 +75,12 @@ test('a subscription that is refused at first is not kept or tried again', async
 test('if a server changes during the subscribe request, the new one is subscribed to, and the subscriber gets no error', async () => {
   const { pool, subscribed, update, answers } = start()
   answers.push('never')
-  const { taken, told, stop } = subscribe(pool)
+  const { response, updates, stop } = subscribe(pool)
   await turn()
   update('2')
-  assert.deepEqual(await taken, TAKEN)
+  assert.deepEqual(await response, ACCEPTED)
   await turn()
-  assert.deepEqual([subscribed.map(({ revision }) => revision), told], [['1', '2'], [UPDATED]])
+  assert.deepEqual([subscribed.map(({ revision }) => revision), updates], [['1', '2'], [UPDATED]])
   stop.abort()
   assert.equal(subscribed[1]?.signal.aborted, true)
 })
@@ -90,35 +90,35 @@ test('a subscriber that leaves before or during the request leaves no subscripti
   const gone = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
   await assert.rejects(pool.subscribe('forge', gone, AbortSignal.abort()), { code: 'cancelled' })
   answers.push('never')
-  const { taken, stop } = subscribe(pool)
+  const { response, stop } = subscribe(pool)
   stop.abort()
-  await assert.rejects(taken, { code: 'cancelled' })
+  await assert.rejects(response, { code: 'cancelled' })
   update('2')
   await turn()
   assert.equal(subscribed.length, 1)
 })
 
-test('nothing is subscribed to over a pool that was closed', async () => {
+test('closing the pool ends its subscriptions, and later ones are rejected', async () => {
   const { pool, subscribed } = start()
-  const { taken } = subscribe(pool)
-  await taken
+  const { response } = subscribe(pool)
+  await response
   await pool.close()
   assert.deepEqual([subscribed[0]?.signal.aborted, subscribed.length], [true, 1])
-  await assert.rejects(subscribe(pool).taken, { code: 'not_found' })
+  await assert.rejects(subscribe(pool).response, { code: 'not_found' })
 })
 
 test('an upstream that does not answer in time does not keep the subscriber waiting', async () => {
   const { pool, clock, subscribed, answers } = start()
   answers.push('never')
-  const { taken } = subscribe(pool)
-  taken.catch(() => {})
+  const { response } = subscribe(pool)
+  response.catch(() => {})
   await turn()
   clock.advance(120_000)
-  await assert.rejects(taken, { code: 'upstream_timeout' })
+  await assert.rejects(response, { code: 'upstream_timeout' })
   assert.equal(subscribed[0]?.signal.aborted, true)
 })
 
-test('a server without subscriptions answers with an error, and an unknown server is a fault', async () => {
+test('a server without subscriptions answers with an error, and for an unknown server subscribe rejects', async () => {
   const pool = createPool({ connect: () => upstreamOf(echo), clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
   const { signal } = new AbortController()
@@ -128,29 +128,29 @@ test('a server without subscriptions answers with an error, and an unknown serve
 })
 
 test("a client's notifications reach the running upstreams, and theirs reach the client's stream", async () => {
-  const listener: SessionListener[] = []
-  const told: unknown[] = []
+  const listeners: SessionListener[] = []
+  const sent: unknown[] = []
   const connect = () => ({
     ...upstreamOf(echo),
-    attach: (given: SessionListener) => void listener.push(given),
-    tell: (client: string, { method }: Notification) => void told.push([client, method]),
+    attach: (given: SessionListener) => void listeners.push(given),
+    tell: (client: string, { method }: Notification) => void sent.push([client, method]),
   })
   const pool = createPool({ connect, clock: createManualClock() })
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge'), serverOf('wiki')] })
   const { signal } = new AbortController()
   await pool.call('forge', callOf({ method: 'tools/list' }), signal)
   pool.tell('anna', { method: 'notifications/roots/list_changed' })
-  assert.deepEqual(told, [['anna', 'notifications/roots/list_changed']])
+  assert.deepEqual(sent, [['anna', 'notifications/roots/list_changed']])
 
-  const heard: string[] = []
-  pool.attach({ notified: client => void heard.push(`first ${client}`), asked: () => undefined })
+  const received: string[] = []
+  pool.attach({ notified: client => void received.push(`first ${client}`), asked: () => undefined })
   pool.attach({
-    notified: client => void heard.push(`second ${client}`),
+    notified: client => void received.push(`second ${client}`),
     asked: async client => ({ result: { for: client } }),
   })
-  listener[0]?.notified('anna', { method: 'notifications/message' })
-  assert.deepEqual(heard, ['first anna', 'second anna'])
-  assert.deepEqual(await listener[0]?.asked('carl', { method: 'roots/list' }, signal), {
+  listeners[0]?.notified('anna', { method: 'notifications/message' })
+  assert.deepEqual(received, ['first anna', 'second anna'])
+  assert.deepEqual(await listeners[0]?.asked('carl', { method: 'roots/list' }, signal), {
     result: { for: 'carl' },
   })
 })
@@ -166,7 +166,7 @@ function start() {
     ...upstreamOf(echo),
     async subscribe(subscription: Subscription, signal: AbortSignal) {
       subscribed.push({ revision, subscription, signal })
-      const answer = answers.shift() ?? TAKEN
+      const answer = answers.shift() ?? ACCEPTED
       if (answer instanceof Fault) throw answer
       if (answer !== 'never') return answer
       return new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -185,13 +185,13 @@ function start() {
 }
 
 function subscribe(pool: ReturnType<typeof createPool>) {
-  const told: Notification[] = []
+  const updates: Notification[] = []
   const stop = new AbortController()
-  const onUpdate = (notification: Notification) => void told.push(notification)
+  const onUpdate = (notification: Notification) => void updates.push(notification)
   return {
-    told,
+    updates,
     stop,
-    taken: pool.subscribe('forge', { uri: URI, caller: OURSELVES, onUpdate }, stop.signal),
+    response: pool.subscribe('forge', { uri: URI, caller: OURSELVES, onUpdate }, stop.signal),
   }
 }
 

@@ -211,7 +211,7 @@ test('while one list cannot be read the last one stays, and changes are read as 
   assert.equal(seen.read, 4)
 })
 
-test('equal lists are equal for all users, whatever was read for one of them before', async () => {
+test('equal lists have equal digests for all users, whatever was read for one of them before', async () => {
   const { lists: make, share } = start()
   const [first, second] = [make(), make()]
   share(['b'])
@@ -275,7 +275,7 @@ test("a user's lists are removed with the user, also while they are read, and a 
   assert.deepEqual([other.known, seen.failed], [undefined, 0])
 })
 
-test('at most four users of a server have their lists read at once, and another server has a limit of its own', async () => {
+test('at most four users of a server have their lists read at once, and each server has its own limit', async () => {
   const { clock } = start()
   const room = new ListRoom({ clock, onFull() {} })
   const { signal } = new AbortController()

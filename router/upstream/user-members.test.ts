@@ -99,7 +99,7 @@ test('users of different issuers are different users, though names and subjects 
   assert.deepEqual(subjects(), ['https://one.example#ada', 'https://two.example#ada'])
 })
 
-test('a user beyond the maximum is refused until another one has left', async () => {
+test("a user beyond the maximum is refused until another user's upstream is closed", async () => {
   const { call, clock, closed, update } = start()
   await call(token('ada'))
   await call(token('ben'))
@@ -141,7 +141,7 @@ test('callers without a credential are one user if they are on the same laptop a
   assert.deepEqual(remote.opened, [])
 })
 
-test('behind its gateway, the calls of a sidecar are those of one user', async () => {
+test('in a sidecar, all callers share one upstream through its gateway', async () => {
   const { call, opened } = start({ endpoint: { kind: 'gateway', revision: '1' } })
   await call(createCaller())
   await call(token('ada'))
@@ -193,7 +193,7 @@ for (const { what, changes, isOpened } of [
     assert.equal(pool.listsOf('notes', ada.identity), undefined)
   })
 
-test('a fifth of the maximum of users is reserved for calls, and not used for reading lists alone', async () => {
+test('a fifth of the maximum number of users is reserved for calls, and not used just to read lists', async () => {
   const users = { max: 5, idleAfterMs: 30 * MINUTE, ownLists: true } as const
   const { pool, call, subjects } = start({ users, transport: 'http' })
   const names = ['ada', 'ben', 'cyd', 'dot', 'eve'].map(token)

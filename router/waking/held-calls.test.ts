@@ -44,7 +44,7 @@ async function start(t: TestContext, more: Partial<RouterServer> = {}) {
     t.after(() => woken.close())
     return woken
   }
-  const told = () =>
+  const untilReported = () =>
     new Promise<void>(resolve => {
       if (wakes.list().length > 0) return resolve()
       const stop = wakes.onChange(() => {
@@ -52,13 +52,13 @@ async function start(t: TestContext, more: Partial<RouterServer> = {}) {
         resolve()
       })
     })
-  return { pool, wakes, server, adopt, call, wake, told }
+  return { pool, wakes, server, adopt, call, wake, untilReported }
 }
 
-test('200 callers at one sleeper wait for one start, and each call is sent once', async t => {
-  const { wakes, call, wake, told, pool } = await start(t)
+test('200 callers of a sleeping server wait for one start, and each call is sent once', async t => {
+  const { wakes, call, wake, untilReported, pool } = await start(t)
   const calls = Array.from({ length: 200 }, () => call())
-  await told()
+  await untilReported()
   assert.deepEqual(
     wakes.list().map(({ server }) => server),
     ['sleeper'],
@@ -72,44 +72,44 @@ test('200 callers at one sleeper wait for one start, and each call is sent once'
   assert.deepEqual(wakes.list(), [])
 })
 
-test('a call that finds its pod ended was not sent, and wakes the server again', async t => {
-  const { call, wake, told, pool } = await start(t)
+test('a call to a server that has ended wakes it again, and is sent once', async t => {
+  const { call, wake, untilReported, pool } = await start(t)
   const first = await wake()
   await call()
   await first.close()
   // The client reads that its connections were closed, as it does long before a pod in a cluster ends.
   for (let at = 0; at < 3; at++) await new Promise(resolve => setImmediate(resolve))
   const again = call()
-  await told()
+  await untilReported()
   const second = await wake()
   assert.equal((await again).error, undefined)
   assert.equal(second.log.filter(line => line === 'POST tools/call').length, 1)
   assert.equal(pool.status()[0]?.breaker.failures, 0)
 })
 
-test('a waiting call is sent to the server with its present configuration', async t => {
-  const { call, adopt, told, wake, server } = await start(t)
+test('a waiting call is still sent if the configuration of its server changes meanwhile', async t => {
+  const { call, adopt, untilReported, wake, server } = await start(t)
   const waiting = call()
-  await told()
+  await untilReported()
   adopt({ endpoint: { ...server.endpoint, revision: '2' } })
   await wake()
   assert.equal((await waiting).error, undefined)
 })
 
 test('a caller that disconnects while it waits no longer counts as waiting', async t => {
-  const { call, told, wakes, pool } = await start(t)
+  const { call, untilReported, wakes, pool } = await start(t)
   const leaving = new AbortController()
   const gone = call(leaving.signal)
-  await told()
+  await untilReported()
   leaving.abort()
   await assert.rejects(gone, { code: 'cancelled' })
   assert.deepEqual(wakes.list(), [])
   assert.equal(pool.status()[0]?.held, undefined)
 })
 
-test('the end of a held call says why', async t => {
+test('the error of a call that was not woken in time gives the reason', async t => {
   const { call, adopt, server } = await start(t, { limits: { ...LIMITS, startTimeoutMs: 300 } })
-  const said = async () => {
+  const sentence = async () => {
     const error = await call().then(
       () => assert.fail('answered'),
       (error: unknown) => error,
@@ -117,14 +117,14 @@ test('the end of a held call says why', async t => {
     assert.ok(error instanceof Fault)
     return faultSentence(error, server, undefined as never)
   }
-  assert.match(await said(), /is asleep, and nobody can wake it now\. The call was not sent/)
+  assert.match(await sentence(), /is asleep, and nobody can wake it now\. The call was not sent/)
   adopt({ sleep: { asleep: false } })
-  assert.match(await said(), /is asleep, and could not be woken in 1 s\. The call/)
+  assert.match(await sentence(), /is asleep, and could not be woken in 1 s\. The call/)
   adopt({ sleep: { asleep: false, problem: 'no node has room' } })
-  assert.match(await said(), /is asleep, and could not be woken in 1 s: no node has room\. The call/)
+  assert.match(await sentence(), /is asleep, and could not be woken in 1 s: no node has room\. The call/)
 })
 
-test('while calls, and for as long as after them, a server is in use', async t => {
+test('a server is in use during calls, and idle before and after them', async t => {
   const { call, wake, pool } = await start(t)
   assert.ok((pool.status()[0]?.idleMs ?? -1) >= 0)
   const calls = [call(), call()]
@@ -134,7 +134,7 @@ test('while calls, and for as long as after them, a server is in use', async t =
   assert.ok((pool.status()[0]?.idleMs ?? -1) >= 0)
 })
 
-test('sessions of single clients keep a server in use until they are gone', async t => {
+test("a client's session keeps a server in use until the session is forgotten", async t => {
   const { pool, wake } = await start(t, { sessions: 'perClient' })
   await wake()
   const { signal } = new AbortController()

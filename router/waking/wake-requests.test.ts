@@ -1,4 +1,4 @@
-/** Calls that wait for a server: one try for all, bounded, and told to whoever listens; the clock is turned by hand. */
+/** Calls that wait for a server: one attempt for all, bounded, and reported to listeners; with a manual clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../core/errors.ts'
@@ -92,7 +92,7 @@ test('an instance whose Service may not exist yet is reported before the first a
   assert.deepEqual([wakes.list(), tries()], [[], 1])
 })
 
-test('what will not answer ends all calls that wait for it, at once', async () => {
+test('if it is known that a server will not start, all calls that wait for it are rejected with the reason', async () => {
   const { wakes, hold, pass, refuse, waited } = start()
   const calls = [hold(), hold()]
   await turn()
@@ -121,7 +121,7 @@ test('a caller that disconnects no longer counts as waiting, but the others do',
   assert.deepEqual(waited, ['a left 0', 'a left 0'])
 })
 
-test('a call that was not woken in time ends with the reason', async () => {
+test('a call whose server is not woken in time is rejected', async () => {
   const { wakes, hold, pass, waited } = start()
   const call = hold()
   call.catch(() => {})
@@ -130,7 +130,7 @@ test('a call that was not woken in time ends with the reason', async () => {
   assert.deepEqual([wakes.list(), waited], [[], ['a failed 60000']])
 })
 
-test('so many calls may wait and no more', async () => {
+test('a call beyond the limit of waiting calls is refused, until others have ended', async () => {
   const { hold } = start()
   const leaving = new AbortController()
   const calls = Array.from({ length: MAX_WAITING }, () => hold(leaving.signal))

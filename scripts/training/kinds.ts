@@ -30,9 +30,9 @@ function centresOf(vectors: readonly Float64Array[]): Float64Array[] {
 
 function nearestOf(centres: readonly Float64Array[], vector: Float64Array): number {
   let [best, nearest] = [-1, 0]
-  for (const [kind, own] of centres.entries()) {
+  for (const [kind, centre] of centres.entries()) {
     let similarity = 0
-    for (let at = 0; at < vector.length; at++) similarity += (vector[at] as number) * (own[at] as number)
+    for (let at = 0; at < vector.length; at++) similarity += (vector[at] as number) * (centre[at] as number)
     if (similarity > best) [best, nearest] = [similarity, kind]
   }
   return nearest

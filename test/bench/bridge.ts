@@ -30,7 +30,10 @@ export async function benchBridge(folder: string): Promise<BenchRow[]> {
   const bridge = spawn(process.execPath, [...flags, program, ...options], { stdio: 'ignore' })
   try {
     const origin = `http://127.0.0.1:${port}`
-    while (!(await fetch(`${origin}/readyz`).catch(() => undefined))?.ok) await pause()
+    while (!(await fetch(`${origin}/readyz`).catch(() => undefined))?.ok) {
+      if (bridge.exitCode !== null) throw new Error('the bridge ended before it was ready')
+      await pause()
+    }
     const pid = bridge.pid ?? 0
     const idle = residentMegabytes(pid)
     const url = `${origin}/mcp`

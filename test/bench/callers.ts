@@ -144,7 +144,8 @@ async function memoryRow(catalog: Catalog): Promise<BenchRow> {
   const issuer = await createIssuer('ES256')
   const authentication = authenticationOf()
   const seen = withAccess(catalog, accessOf(issuer))
-  const { queries, access } = { queries: ownQueries(), access: createAccess() }
+  const queries = ownQueries()
+  const access = createAccess()
   const headers: string[] = []
   for (let at = 0; at < CALLERS; at++)
     headers.push(`Bearer ${await issuer.sign(`user-${at}`, groupsOf(at % COMBINATIONS))}`)

@@ -56,7 +56,7 @@ async function benchApply({ cluster }: Portolan, space: Namespace): Promise<Benc
     const name = `new-${count}`
     const started = performance.now()
     await space.apply(server(name, fixture(), { bench: 'small' }))
-    await found(`http://127.0.0.1:${port}/mcp`, `${name}:echo`)
+    await untilCallable(`http://127.0.0.1:${port}/mcp`, `${name}:echo`)
     seconds.push((performance.now() - started) / 1_000)
     await space.delete(server(name, fixture()))
   }
@@ -72,7 +72,7 @@ async function benchApply({ cluster }: Portolan, space: Namespace): Promise<Benc
 }
 
 /** Waits until the tool can be called. */
-async function found(url: string, toolPath: string): Promise<void> {
+async function untilCallable(url: string, toolPath: string): Promise<void> {
   await until(`${toolPath} is found`, async () => {
     const answer = await callTool(url, 'execute_mcp_tool', { tool_path: toolPath, arguments: { text: 'x' } })
     return !answer.isError

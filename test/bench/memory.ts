@@ -49,7 +49,7 @@ export async function benchMemory(gateway: MeasuredGateway): Promise<BenchRow[]>
   const heap = await openHeap(gateway.pid, gateway.inspectPort)
   try {
     return [
-      await benchFlatness(gateway, heap),
+      await benchGrowth(gateway, heap),
       await benchSessions(gateway, heap),
       await benchStreams(gateway, heap),
     ]
@@ -59,7 +59,7 @@ export async function benchMemory(gateway: MeasuredGateway): Promise<BenchRow[]>
 }
 
 /** The slope of the second half shows whether memory grows without bound; in the first half, caches are filled. */
-async function benchFlatness(gateway: MeasuredGateway, heap: Heap): Promise<BenchRow> {
+async function benchGrowth(gateway: MeasuredGateway, heap: Heap): Promise<BenchRow> {
   const idle = await heap.memory()
   const samples: (Memory & { calls: number })[] = []
   let [calls, failed, reloads] = [0, 0, 0]

@@ -49,15 +49,15 @@ type Ask = (profile: Profile, method: string, params: JsonObject) => Promise<Jso
 
 /** The requests of the agent in each of its turns, as calls of a profile's tools. */
 function turnsOf({ id, searches, turns, scripts }: AgentTask, way: Way): Request[][] {
-  const own = (text: string) => text.replaceAll('ID', `${id}-${way}`)
+  const withJobId = (text: string) => text.replaceAll('ID', `${id}-${way}`)
   if (way === 'code')
     return [
       [{ name: 'find_tools', args: { query: searches.length === 1 ? (searches[0] as string) : searches } }],
-      ...scripts.map(code => [{ name: 'run_mcp_script', args: { code: own(code) } }]),
+      ...scripts.map(code => [{ name: 'run_mcp_script', args: { code: withJobId(code) } }]),
     ]
   const calls = turns.map(calls =>
     calls.map(({ tool, args }) => {
-      const given = JSON.parse(own(JSON.stringify(args))) as JsonObject
+      const given = JSON.parse(withJobId(JSON.stringify(args))) as JsonObject
       return profileOf(way) === 'direct'
         ? { name: tool.replace(':', '__'), args: given }
         : { name: 'execute_mcp_tool', args: { tool_path: tool, arguments: given } }
@@ -129,7 +129,7 @@ export function tasksPage({ tools, measured }: Awaited<ReturnType<typeof measure
     '| task | | direct | direct, few tools | meta-tools | code | code against meta-tools |',
     '|---|---|---|---|---|---|---|',
   ]
-  const lost = measured
+  const losing = measured
     .filter(({ costs }) => costs.code.billed > costs.alone.billed)
     .map(({ task }) => task.id)
   return `# What tasks cost with and without code mode
@@ -152,7 +152,7 @@ ${[...head, ...rows(({ billed }) => billed)].join('\n')}
 
 Turns of the model: ${measured.map(({ task, costs }) => `${task.id} ${costs.hierarchical.turns} by meta-tools, ${costs.code.turns} by a script`).join('; ')}.
 
-**Where code mode loses**: ${lost.join(', ')}, against an agent that has only the servers of the task and lists their tools directly. One call, a few small results, or a document that must be read
+**Where code mode loses**: ${losing.join(', ')}, against an agent that has only the servers of the task and lists their tools directly. One call, a few small results, or a document that must be read
 whole gain nothing from a script, and pay for its text and for the search. Against meta-tools code mode costs less there too,
 only because its answers to searches are declarations, which are shorter than JSON schemas.
 `

@@ -1,4 +1,4 @@
-/** From a client through a router and a bridge to a stdio server and back: every question in every cell, and what is told. */
+/** From a client through a router and a bridge to a stdio server and back: every kind of question for each pair of eras, and notifications. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { BridgeOptions } from '../../bridge/bridge.ts'

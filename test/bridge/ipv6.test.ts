@@ -1,4 +1,4 @@
-/** Networks with IPv6 alone: every connection between agents, routers, bridges and servers by addresses of IPv6. */
+/** IPv6-only networks: connections between agents, routers, bridges and servers use IPv6 addresses. */
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
@@ -42,7 +42,7 @@ test('a session is found at the replica that owns it', options, async t => {
 })
 
 test(
-  'the probe of a pod finds a server that listens on IPv6 alone, and one on IPv4 alone',
+  'the probe of a pod finds a server that listens on IPv6 only, and one on IPv4 only',
   options,
   async t => {
     for (const host of ['::1', '127.0.0.1']) {

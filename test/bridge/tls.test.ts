@@ -1,4 +1,4 @@
-/** A bridge with TLS, called as routers call it: its certificate is replaced while calls go on, and none is lost. */
+/** A bridge with TLS, called as routers call it: its certificate is replaced during calls, and no call is lost. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ const AUTHORITY = { name: 'mcp-kit', key: 'ca.crt' }
 const never = new AbortController().signal
 
 test('a new certificate is used once callers had time to learn of it, and no call is lost', async t => {
-  const [first, second] = await Promise.all([made(), made()])
+  const [first, second] = await Promise.all([newCertificate(), newCertificate()])
   const { folder, clock, connect, secrets } = await start(t, first)
   const upstream = connect()
   await echo(upstream)
@@ -39,8 +39,8 @@ test('a new certificate is used once callers had time to learn of it, and no cal
   await echo(upstream)
 })
 
-test('files that do not belong together are not used, and said so at the start', async t => {
-  const [first, second] = await Promise.all([made(), made()])
+test('a certificate with the key of another one is not used, and a bridge does not start with such files', async t => {
+  const [first, second] = await Promise.all([newCertificate(), newCertificate()])
   const { folder, clock, connect } = await start(t, first)
   write(folder, { cert: first.cert, key: second.key })
   clock.leap(REREAD_CERTIFICATE_MS)
@@ -50,7 +50,7 @@ test('files that do not belong together are not used, and said so at the start',
 })
 
 test('a caller without TLS gets no answer', async t => {
-  const { port } = await start(t, await made())
+  const { port } = await start(t, await newCertificate())
   await assert.rejects(fetch(`http://${HOST}:${port}/healthz`))
 })
 
@@ -103,7 +103,7 @@ async function echo(upstream: ReturnType<ReturnType<typeof createConnector>>): P
   return upstream.request(callOf({ params }), never)
 }
 
-function made(): Promise<SelfSigned> {
+function newCertificate(): Promise<SelfSigned> {
   return createSelfSigned(HOST, Date.now())
 }
 

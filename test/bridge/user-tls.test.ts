@@ -1,4 +1,4 @@
-/** The pod of a user with TLS, called as routers call it: by its own name, with the certificate of the server. */
+/** The pod of a user with TLS, called as routers call it: by the pod's own host name, with the certificate of the server. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const SERVER = mcpServerSchema.parse({
   spec: { image: { name: 'kit:1', command: ['/kit'] }, sessions: 'perUser', tls: true },
 })
 
-test('a user is answered by the own pod, over TLS', async t => {
+test("a user's call is answered by the user's own pod, over TLS", async t => {
   const { call, asked } = await start(t, 'mcp-kit.team.svc')
   assert.equal(await call('ada'), 'x')
   assert.deepEqual(new Set(asked), new Set([`mcp-kit-u-${userOf('ada').id}.team.svc`]))
@@ -70,7 +70,7 @@ async function start(t: TestContext, host: string) {
   t.after(() => bridge.close(0))
   while (!(await isReady(bridge.port))) await delay(systemClock, 20)
   const asked: string[] = []
-  /** Every name is that of this machine. */
+  /** Resolves every name to this machine. */
   const lookup: LookupFunction = (name, { all }, callback) => {
     asked.push(name)
     if (all) callback(null, [{ address: '127.0.0.1', family: 4 }])

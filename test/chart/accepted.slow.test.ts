@@ -1,4 +1,4 @@
-/** The chart before a real API server: every object is accepted, the operator may do its work and nothing else. */
+/** The chart on a real API server: every object is accepted, the operator may do its work and nothing else. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { KubeObject } from '../../core/kube/object.ts'
@@ -9,6 +9,7 @@ import { type ApiServer, skipApiServer, startApiServer } from '../support/api-se
 import { allowed as allowedTo, every } from './allowed.ts'
 import { CASES, GENERATED } from './cases.ts'
 import { CHART, type Helm, helmAlone, objectsOf, type Values } from './helm.ts'
+import { inForce } from './in-force.ts'
 
 const skip = skipApiServer()
 /** Kinds of the Prometheus operator, which this API server does not know. */
@@ -16,7 +17,7 @@ const FOREIGN = 'monitoring.coreos.com/v1'
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 const OPERATOR = 'system:serviceaccount:portolan:portolan'
 
-const OWN_KINDS = [
+const MANAGED_KINDS = [
   'configmaps',
   'secrets',
   'services',
@@ -29,10 +30,10 @@ const OWN_KINDS = [
   'roles.rbac.authorization.k8s.io',
   'rolebindings.rbac.authorization.k8s.io',
 ]
-const OURS = ['mcpservers.portolan.dev', 'mcpgateways.portolan.dev', 'mcpscripts.portolan.dev']
+const PORTOLAN_KINDS = ['mcpservers.portolan.dev', 'mcpgateways.portolan.dev', 'mcpscripts.portolan.dev']
 const MAY = [
-  ...every(['get', 'list', 'watch'], [...OURS, 'pods']),
-  ...every(['get', 'list', 'watch', 'create', 'patch', 'delete'], OWN_KINDS),
+  ...every(['get', 'list', 'watch'], [...PORTOLAN_KINDS, 'pods']),
+  ...every(['get', 'list', 'watch', 'create', 'patch', 'delete'], MANAGED_KINDS),
   'patch pods',
   'patch mcpservers.portolan.dev/status',
   'patch mcpgateways.portolan.dev/status',
@@ -41,7 +42,7 @@ const MAY = [
   'create events.events.k8s.io',
 ]
 const MAY_NOT = [
-  ...every(['create', 'update', 'patch', 'delete'], OURS),
+  ...every(['create', 'update', 'patch', 'delete'], PORTOLAN_KINDS),
   ...every(['create', 'update', 'delete'], ['pods']),
   ...every(['create'], ['pods/exec', 'pods/portforward', 'serviceaccounts/token', 'jobs.batch']),
   ...every(['escalate', 'bind', 'deletecollection'], ['roles.rbac.authorization.k8s.io']),
@@ -82,9 +83,11 @@ for (const [name, values] of Object.entries({ defaults: {}, ...CASES, generated:
   })
 }
 
-test('the pods of the operator and of the upgrade are restricted ones', { skip }, async () => {
-  const made = objectsOf(await helm.render()).filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
-  const pods = (made as unknown as Workload[]).map(({ kind, spec: { template } }) => ({
+test('the pods of the operator and of the upgrade meet the restricted Pod Security Standard', {
+  skip,
+}, async () => {
+  const workloads = objectsOf(await helm.render()).filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
+  const pods = (workloads as unknown as Workload[]).map(({ kind, spec: { template } }) => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { ...template.metadata, name: kind.toLowerCase(), namespace: 'portolan' },
@@ -99,7 +102,7 @@ test('the operator of a whole cluster may do its work everywhere, and no more', 
   assert.deepEqual(await allowed('elsewhere', MAY), MAY)
   assert.deepEqual(await allowed('elsewhere', MAY_NOT), [])
   assert.deepEqual(await allowed('portolan', LEASE), LEASE)
-  await asOperator('elsewhere')
+  await grantAsOperator('elsewhere')
   await removed(await accessOf({}))
 })
 
@@ -109,15 +112,15 @@ test('the operator of some namespaces has no right in any other', { skip }, asyn
   for (const namespace of ['team-a', 'team-b']) {
     assert.deepEqual(await allowed(namespace, MAY), MAY)
     assert.deepEqual(await allowed(namespace, MAY_NOT), [])
-    await asOperator(namespace)
+    await grantAsOperator(namespace)
   }
   assert.deepEqual(await allowed('portolan', LEASE), LEASE)
   for (const namespace of ['elsewhere', 'portolan']) assert.deepEqual(await allowed(namespace, MAY), [])
-  await assert.rejects(asOperator('elsewhere'), /forbidden/)
+  await assert.rejects(grantAsOperator('elsewhere'), /forbidden/)
   await removed(access)
 })
 
-test('with tokenReview the operator may let ServiceAccounts review tokens, by one binding, and give them nothing else', {
+test('with tokenReview the operator may bind ServiceAccounts to the right to review tokens, and to no other right', {
   skip,
 }, async () => {
   const access = await accessOf({ tokenReview: { enabled: true }, watchNamespaces: ['team-a'] })
@@ -144,18 +147,20 @@ test('with tokenReview the operator may let ServiceAccounts review tokens, by on
   const review = ['create tokenreviews.authentication.k8s.io']
   const router = 'system:serviceaccount:team-a:tools-gateway'
   assert.deepEqual(await allowed('', review, router), [])
-  // Under the operator's own name: the other fields stay the chart's.
+  // As the operator does, with a field manager that owns only the subjects; the chart owns the other fields.
   const flags = ['--server-side', '--force-conflicts', '--field-manager=portolan-token-review']
   const give = (object: object) =>
     server.kubectl(['apply', ...flags, `--as=${OPERATOR}`, '-f', '-'], JSON.stringify(object))
   await give({ ...binding, subjects })
-  while ((await allowed('', review, router)).length === 0);
+  await inForce(async () => assert.deepEqual(await allowed('', review, router), review))
   const admin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
   await assert.rejects(give({ ...binding, subjects, roleRef: admin }), /cannot change roleRef|forbidden/)
   await removed(access)
 })
 
-test('an upgrade keeps the routers that the operator lets review tokens', { skip }, async () => {
+test('an upgrade keeps the ServiceAccounts that the operator has bound to the right to review tokens', {
+  skip,
+}, async () => {
   const release = ['portolan', CHART, '--namespace=portolan', '--skip-crds', '--no-hooks']
   const values = (logLevel: string) => ({ tokenReview: { enabled: true }, operator: { logLevel } })
   await helm.run(['install', ...release], values('info'))
@@ -194,7 +199,7 @@ test('the Job before an upgrade may write the two CRDs and nothing else', { skip
   await removed(access)
 })
 
-test('for a whole cluster it is not installed a second time, for some namespaces it is', {
+test('a second release for the whole cluster is refused, and one for some namespaces is accepted', {
   skip,
 }, async () => {
   const install = (release: string, namespace: string) =>
@@ -246,13 +251,13 @@ async function accessOf(values: Values): Promise<KubeObject[]> {
   )
 }
 
-/** Those that the user may do. */
+/** Those of the actions that the user may do. */
 function allowed(namespace: string, actions: string[], user = OPERATOR): Promise<string[]> {
   return allowedTo(server, namespace, actions, { user })
 }
 
-/** Gives a gateway's routers their rights, as the operator does: the API server refuses rights that the giver has not. */
-async function asOperator(namespace: string): Promise<void> {
+/** Gives a gateway's routers their rights, as the operator does: the API server refuses rights that the operator does not have itself. */
+async function grantAsOperator(namespace: string): Promise<void> {
   const gateway = gatewayIn(namespace)
   const objects = [role(gateway, ['everything-catalog-0'], ['mcp-everything']), roleBinding(gateway)]
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })

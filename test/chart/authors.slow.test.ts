@@ -1,4 +1,4 @@
-/** The admission policies for authors on a real API server: nobody gets by a manifest what they have no right to. */
+/** The admission policies for authors on a real API server: a manifest gives its author no access that the author does not have. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { API_VERSION } from '../../crds/object-meta.ts'
@@ -10,7 +10,7 @@ import { GATEWAY_REFERENCES, POD_REFERENCES, SERVER_REFERENCES } from './referen
 const skip = skipApiServer()
 const NAMESPACE = 'team-a'
 const OPERATORS = 'portolan'
-/** The programs of a server that needs no Secret. */
+/** A server that runs in a pod and needs no Secret. */
 const NPM = { npm: { package: 'server', version: '1.0.0' } }
 const REMOTE = { remote: { url: 'https://mcp.example.com/mcp' } }
 
@@ -71,23 +71,25 @@ const USERS: Readonly<Record<string, object[]>> = {
 }
 
 for (const [path, spec] of Object.entries(SERVER_REFERENCES))
-  test(`an McpServer names an object at ${path}: only for those who may get it`, { skip }, () =>
+  test(`an McpServer may name an object at ${path} only if its author may get the object`, { skip }, () =>
     onlyForReaders('McpServer', spec),
   )
 
 for (const [path, spec] of Object.entries(GATEWAY_REFERENCES))
-  test(`an McpGateway names an object at ${path}: only for those who may get it`, { skip }, () =>
+  test(`an McpGateway may name an object at ${path} only if its author may get the object`, { skip }, () =>
     onlyForReaders('McpGateway', spec),
   )
 
 for (const [path, pod] of Object.entries(POD_REFERENCES))
-  test(`a pod names an object at ${path}: only for those who may get it`, { skip }, async () => {
+  test(`a pod template may name an object at ${path} only if its author may get the object`, {
+    skip,
+  }, async () => {
     await onlyForReaders('McpServer', { ...NPM, pod })
     await refused('runner', 'McpGateway', { router: { pod } }, /may not/)
     await admitted('insider', 'McpGateway', { router: { pod } })
   })
 
-test('an author who may not create pods runs none', { skip }, async () => {
+test('an author who may not create pods cannot create anything that runs as a pod', { skip }, async () => {
   const message = /outsider may not create pods in the namespace team-a: ask for a Role with the verb create/
   await refused('outsider', 'McpServer', NPM, message)
   await refused('outsider', 'McpServer', { image: { name: 'a/b', transport: 'http', port: 80 } }, message)
@@ -97,7 +99,7 @@ test('an author who may not create pods runs none', { skip }, async () => {
   await admitted('runner', 'McpGateway', {})
 })
 
-test('an author who may not read all Secrets selects none by their labels', { skip }, async () => {
+test('an author who may not read all Secrets cannot select Secrets by their labels', { skip }, async () => {
   const selector = { matchLabels: { 'portolan.dev/for': 'crm' } }
   const spec = { ...REMOTE, sessions: 'perUser', auth: { perUser: { secrets: { selector } } } }
   const message =
@@ -106,11 +108,11 @@ test('an author who may not read all Secrets selects none by their labels', { sk
   await admitted('insider', 'McpServer', spec)
 })
 
-test('an author who may not impersonate a ServiceAccount runs nothing with its rights', {
+test('an author who may not impersonate a ServiceAccount cannot run anything with its rights', {
   skip,
 }, async () => {
   const token = { projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }
-  const ways: Record<string, object[]> = {
+  const podsByAccount: Record<string, object[]> = {
     admin: [{ serviceAccountName: 'admin' }, { serviceAccount: 'admin' }],
     default: [
       { automountServiceAccountToken: true },
@@ -119,7 +121,7 @@ test('an author who may not impersonate a ServiceAccount runs nothing with its r
       { volumes: [{ name: 'vault', csi: { driver: 'secrets-store.csi.k8s.io' } }] },
     ],
   }
-  for (const [account, pods] of Object.entries(ways)) {
+  for (const [account, pods] of Object.entries(podsByAccount)) {
     const message = new RegExp(`ServiceAccount ${account}, and \\S+ may not impersonate it: ask for a Role`)
     for (const pod of pods) {
       await refused('runner', 'McpServer', { ...NPM, pod }, message)
@@ -130,7 +132,7 @@ test('an author who may not impersonate a ServiceAccount runs nothing with its r
   await admitted('reader-of-names', 'McpServer', { ...NPM, pod: { serviceAccountName: 'named' } })
 })
 
-test('what runs in a router reads the Secrets of its servers, so it is as the router’s ServiceAccount', {
+test('containers and volumes in a router’s pod need the right to impersonate the router’s ServiceAccount', {
   skip,
 }, async () => {
   const message = /ServiceAccount new-gateway, and runner may not impersonate it/
@@ -145,7 +147,7 @@ test('what runs in a router reads the Secrets of its servers, so it is as the ro
   await admitted('runner', 'McpGateway', { router: { pod: { nodeSelector: { disk: 'ssd' } } } })
 })
 
-test('an author who may not create PersistentVolumeClaims gets no storage', { skip }, async () => {
+test('an author who may not create PersistentVolumeClaims cannot request storage', { skip }, async () => {
   const message = /runner may not create persistentvolumeclaims in the namespace team-a: ask for a Role/
   for (const spec of [
     { ...NPM, storage: { size: '1Gi' } },
@@ -156,13 +158,13 @@ test('an author who may not create PersistentVolumeClaims gets no storage', { sk
   }
 })
 
-test('an author who may not create Services makes no gateway a load balancer', { skip }, async () => {
+test('an author who may not create Services cannot change the Service of a gateway', { skip }, async () => {
   const router = { service: { externalIPs: ['192.0.2.1'] } }
   await refused('runner', 'McpGateway', { router }, /may not create services in the namespace team-a: ask/)
   await admitted('insider', 'McpGateway', { router })
 })
 
-test('an author who may not create Ingresses or HTTPRoutes exposes no gateway by them', {
+test('an author who may not create Ingresses or HTTPRoutes cannot expose a gateway by them', {
   skip,
 }, async () => {
   const gateways = {
@@ -176,7 +178,7 @@ test('an author who may not create Ingresses or HTTPRoutes exposes no gateway by
   }
 })
 
-test('many keys of one Secret are one check, and more Secrets than are checked by name need the right to all', {
+test('each Secret is checked once for all its keys, and more than 20 Secrets need the right to read all', {
   skip,
 }, async () => {
   const env = (secrets: string[]) =>
@@ -191,14 +193,16 @@ test('many keys of one Secret are one check, and more Secrets than are checked b
   await admitted('insider', 'McpServer', { ...NPM, env: env(names(256)) })
 })
 
-test('the operator’s own namespace serves nothing, whoever asks', { skip }, async () => {
+test('nobody can create a server or gateway in the operator’s own namespace', { skip }, async () => {
   for (const [kind, spec] of [['McpServer', REMOTE] as const, ['McpGateway', {}] as const]) {
-    const asked = made('insider', kind, spec, OPERATORS)
-    await assert.rejects(asked, /portolan is the operator's own.*create it in another namespace/s)
+    const creating = dryRun('insider', kind, spec, OPERATORS)
+    await assert.rejects(creating, /portolan is the operator's own.*create it in another namespace/s)
   }
 })
 
-test('what others wrote may be labelled, deleted and reported on, and not changed', { skip }, async () => {
+test('an object of another author may be labelled, deleted and given a status, but its spec cannot be changed', {
+  skip,
+}, async () => {
   const metadata = { name: 'shared', namespace: NAMESPACE }
   const headers = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }]
   const object = { apiVersion: API_VERSION, kind: 'McpServer', metadata, spec: { ...REMOTE, headers } }
@@ -215,7 +219,7 @@ test('what others wrote may be labelled, deleted and reported on, and not change
   await patch({ metadata: { finalizers: null } })
 })
 
-test('without the value, no rights are checked', { skip }, async () => {
+test('with policy.authorCheck: false the chart has no policies for authors', { skip }, async () => {
   const objects = objectsOf(await helm.render({ policy: { authorCheck: false } }))
   assert.deepEqual(
     objects.filter(({ metadata }) => metadata.name.includes('-authors')),
@@ -236,15 +240,15 @@ async function refused(
   spec: object,
   message: RegExp,
 ): Promise<void> {
-  await assert.rejects(made(user, kind, spec), message)
+  await assert.rejects(dryRun(user, kind, spec), message)
 }
 
 async function admitted(user: string, kind: 'McpServer' | 'McpGateway', spec: object): Promise<void> {
-  assert.match(await made(user, kind, spec), /created/)
+  assert.match(await dryRun(user, kind, spec), /created/)
 }
 
-/** Nothing is kept. */
-function made(user: string, kind: string, spec: object, namespace = NAMESPACE): Promise<string> {
+/** The object is not stored. */
+function dryRun(user: string, kind: string, spec: object, namespace = NAMESPACE): Promise<string> {
   const object = { apiVersion: API_VERSION, kind, metadata: { name: 'new', namespace }, spec }
   return server.kubectl(['create', '--dry-run=server', '-f', '-', `--as=${user}`], JSON.stringify(object))
 }

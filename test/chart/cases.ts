@@ -1,7 +1,7 @@
-/** Values as people set them, for the cases that are rendered, compared and shown to an API server. */
+/** Values as people set them, for the cases that are rendered, compared and sent to an API server. */
 import type { Values } from './helm.ts'
 
-/** Made for this test, of nobody's: CN=authority.example. */
+/** A certificate made for this test: CN=authority.example. */
 const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBjjCCATOgAwIBAgIUbodt1P8TpyOys3JMmGHE/dmEONgwCgYIKoZIzj0EAwIw
 HDEaMBgGA1UEAwwRYXV0aG9yaXR5LmV4YW1wbGUwHhcNMjYxMTI0MDQzNzIzWhcN
@@ -109,7 +109,7 @@ export const GENERATED: Values = {
   },
 }
 
-/** Values that are no values of this chart, with what helm is to say of them. */
+/** Invalid values of this chart, and the error that helm has to report. */
 export const WRONG: readonly { title: string; values: Values; says: RegExp }[] = [
   {
     title: 'an unknown value',
@@ -117,32 +117,32 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /additional properties 'replicas' not allowed/,
   },
   {
-    title: 'metrics that Prometheus could not reach',
+    title: 'PodMonitors without the place where Prometheus runs',
     values: { monitoring: { podMonitors: { enabled: true } } },
     says: /podMonitors needs monitoring\.from: where Prometheus runs/,
   },
   {
-    title: 'a peer that names nobody',
+    title: 'an empty network policy peer',
     values: { monitoring: { from: [{}] } },
     says: /monitoring\/from\/0'/,
   },
   {
-    title: 'DNS servers by their addresses alone',
+    title: 'DNS servers as plain addresses',
     values: { servers: { dns: ['10.96.0.10'] } },
     says: /servers\/dns\/0'/,
   },
   {
-    title: 'an endpoint of traces that is no URL',
+    title: 'an endpoint of traces that is not a URL',
     values: { tracing: { endpoint: 'collector:4318' } },
     says: /tracing\/endpoint/,
   },
   {
-    title: 'a sampler of traces that is none',
+    title: 'an unknown sampler of traces',
     values: { tracing: { endpoint: 'http://collector:4318', sampler: 'sometimes' } },
     says: /tracing\/sampler/,
   },
   {
-    title: 'an unknown value further in',
+    title: 'an unknown nested value',
     values: { operator: { discovery: { interval: '1m' } } },
     says: /operator\/discovery': additional properties 'interval'/,
   },
@@ -166,9 +166,13 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     values: { image: { repository: 'a/b:1' } },
     says: /image\/repository'/,
   },
-  { title: 'a digest cut short', values: { image: { digest: 'sha256:abc' } }, says: /image\/digest'/ },
   {
-    title: 'pull secrets by name alone',
+    title: 'a digest that is too short',
+    values: { image: { digest: 'sha256:abc' } },
+    says: /image\/digest'/,
+  },
+  {
+    title: 'pull secrets as plain names',
     values: { imagePullSecrets: ['mirror'] },
     says: /imagePullSecrets\/0': .*object/,
   },
@@ -188,12 +192,12 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /servers\/delivery': .*'initContainer', 'imageVolume'/,
   },
   {
-    title: 'a registry of packages that is no URL',
+    title: 'a registry of packages that is not a URL',
     values: { servers: { npm: { registry: 'npm.example.com' } } },
     says: /servers\/npm\/registry'/,
   },
   {
-    title: 'resources that are none',
+    title: 'resources without requests and limits',
     values: { servers: { resources: { router: { memory: '1Gi' } } } },
     says: /servers\/resources\/router': .*'memory' not allowed/,
   },
@@ -203,7 +207,7 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /proxy\/https'/,
   },
   {
-    title: 'a gateway by a reserved name',
+    title: 'a gateway with a reserved name',
     values: { gateway: { enabled: true, name: 'portolan' } },
     says: /gateway\/name'/,
   },
@@ -223,7 +227,7 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /policy\/podFields\/0': .*'hostPath'/,
   },
   {
-    title: 'a gateway in no namespace',
+    title: 'a gateway without a namespace',
     values: { gateway: { enabled: true } },
     says: /needs gateway.namespace: a namespace that exists, other than portolan/,
   },
@@ -233,7 +237,7 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     says: /needs gateway.namespace: a namespace that exists, other than portolan/,
   },
   {
-    title: 'the operator’s own namespace as one that it serves',
+    title: 'the operator’s own namespace in watchNamespaces',
     values: { watchNamespaces: ['team-a', 'portolan'] },
     says: /watchNamespaces has portolan, the operator's own namespace, in which it serves nothing: take it out/,
   },

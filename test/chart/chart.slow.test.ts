@@ -22,7 +22,7 @@ const defaults = () => {
   return byDefault
 }
 
-test('helm lint reports nothing', { skip }, async () => {
+test('helm lint --strict passes', { skip }, async () => {
   assert.match(await helm.run(['lint', '--strict', CHART]), /0 chart\(s\) failed/)
 })
 
@@ -51,13 +51,15 @@ for (const [name, values] of Object.entries<Values>({ defaults: {}, ...CASES }))
 test('the chart sets every variable that the operator reads, and no other', { skip }, async () => {
   const { 'air-gapped': airGapped } = CASES
   const names = operatorEnv(await helm.render(airGapped)).map(({ name }) => name)
-  const told = names.filter(name => name.startsWith('PORTOLAN_'))
+  const ours = names.filter(name => name.startsWith('PORTOLAN_'))
   const source = readFileSync(join(CHART, '..', '..', 'operator', 'config.ts'), 'utf8')
   const known = new Set([...source.matchAll(/^ {2}(PORTOLAN_\w+):/gm)].map(([, name]) => name))
-  assert.deepEqual(told.sort(), [...known].sort())
+  assert.deepEqual(ours.sort(), [...known].sort())
 })
 
-test('without MutatingAdmissionPolicy in the API the chart renders none', { skip }, async () => {
+test('for an API server without MutatingAdmissionPolicy the chart is rendered as with sidecars disabled', {
+  skip,
+}, async () => {
   const older = await helm.render({}, [])
   assert.equal(older, await helm.render({ sidecar: { enabled: false } }))
 })
@@ -120,7 +122,7 @@ function operatorEnv(rendered: string): V1EnvVar[] {
   return deployment?.spec?.template.spec?.containers[0]?.env ?? []
 }
 
-/** The objects that the second has and the first has not in the same words, and the names of those that it lacks. */
+/** The objects that are new or different in the second text, and the names of those that only the first one has. */
 function difference(first: string, second: string): string {
   const [before, now] = [documents(first), documents(second)]
   const gone = [...before.keys()].filter(name => !now.has(name)).map(name => `# not made: ${name}\n`)

@@ -10,19 +10,19 @@ import { clusterConfig } from '../cluster/config.ts'
 import { programFolder } from '../cluster/programs.ts'
 
 export const CHART = join(dirname(dirname(import.meta.dirname)), 'charts', 'portolan')
-/** What an API server of 1.36 or newer knows, and `helm template` does not ask for. */
+/** An API of Kubernetes 1.36 and newer. `helm template` asks no API server, so it has to be given. */
 export const SIDECARS = 'admissionregistration.k8s.io/v1/MutatingAdmissionPolicy'
 
 export type Values = Record<string, unknown>
 export type Helm = {
-  /** Runs helm; `values` go in by a file. Resolves with stdout, throws with the end of stderr. */
+  /** Runs helm; `values` are passed in a file. Resolves with stdout, throws with the end of stderr. */
   run(args: readonly string[], values?: Values): Promise<string>
   /** What would be installed as the release `portolan` in the namespace `portolan`, as text. */
   render(values?: Values, apiVersions?: readonly string[], chart?: string): Promise<string>
   end(): void
 }
 
-/** Helm that keeps what it keeps in a folder of its own; without a kubeconfig it reaches no cluster. */
+/** Helm with a temporary folder for its files; without a kubeconfig it reaches no cluster. */
 export function helmAlone(kubeconfig = ''): Helm {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-helm-'))
   const program = join(programFolder(clusterConfig().cache), 'helm')

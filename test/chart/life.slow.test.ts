@@ -1,4 +1,4 @@
-/** The chart on a real cluster: installed, a sidecar, upgraded from older CRDs, rolled back, removed, installed again. */
+/** The chart on a real cluster: installation, sidecars, upgrade from older CRDs, rollback, removal, and a second installation. */
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,11 @@ import { buildImages } from '../images/build.ts'
 import { CHART, type Helm, helmAlone } from './helm.ts'
 
 const config = clusterConfig()
-const skip = config.context ? 'an existing cluster is named' : skipCluster(config)
+const skip = config.context
+  ? 'this test starts its own cluster, but an existing one is given'
+  : skipCluster(config)
 const START_LIMIT_MS = 280_000
-const SAY_LIMIT_MS = 20_000
+const OUTPUT_LIMIT_MS = 20_000
 const POLL_MS = 200
 const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'examples', 'cluster', 'sidecar')
 /** The operator's namespace, and the one that it serves. */
@@ -27,7 +29,7 @@ const OPERATORS = '-l=app.kubernetes.io/component=operator'
 const IMAGE = 'portolan/portolan:test'
 const RELEASE = ['portolan', CHART, BY_OPERATOR, '--wait', '--timeout=120s']
 
-/** An MCP server as small as can be: what the chart starts, not what servers do, is tested here. */
+/** A minimal MCP server: the chart is tested here, not what servers do. */
 const GREETER = `
 const tools = [{ name: 'greet', description: 'Greets', inputSchema: { type: 'object' } }]
 const answers = {
@@ -74,12 +76,14 @@ after(async () => {
   await cluster?.stop()
 })
 
-test('an installation ends with a gateway that serves', { skip }, async t => {
+test('after an installation, the command that NOTES give succeeds, and the gateway has the tools', {
+  skip,
+}, async t => {
   const older = olderChart()
   t.after(() => rmSync(older, { recursive: true }))
   const [release, , ...options] = RELEASE
   await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: SERVED } })
-  const said = await helm.run(
+  const notes = await helm.run(
     ['install', release ?? '', older, '--create-namespace', ...options],
     values('info'),
   )
@@ -89,8 +93,8 @@ test('an installation ends with a gateway that serves', { skip }, async t => {
     metadata: { name: 'mine', namespace: 'default' },
     spec: { remote: { url: 'http://mine.example.com/mcp' } },
   })
-  const [first] = /^ *kubectl .* wait .*$/m.exec(said) ?? []
-  await cluster.run((first ?? '').trim().split(' '))
+  const [waitCommand] = /^ *kubectl .* wait .*$/m.exec(notes) ?? []
+  await cluster.run((waitCommand ?? '').trim().split(' '))
   await kubectl('wait', '--for=jsonpath={.status.tools}=1', 'mcpgateway/tools', '--timeout=30s')
   const pods = await field('pods', '.items[*].metadata.name', OPERATORS, BY_OPERATOR)
   const leader = (await field('lease/portolan-operator', '.spec.holderIdentity', BY_OPERATOR)).split('_')[0]
@@ -99,13 +103,13 @@ test('an installation ends with a gateway that serves', { skip }, async t => {
 })
 
 for (const name of ['by-label', 'by-hand']) {
-  test(`an agent reaches a router of its own: ${name}`, { skip }, async t => {
+  test(`an agent reaches the router in its own pod: ${name}`, { skip }, async t => {
     const pod = agent(name)
     const path = `pod/${pod.metadata?.name}`
     await apply(pod)
     t.after(() => kubectl('delete', path, '--grace-period=1'))
     await kubectl('wait', '--for=condition=Ready', path, '--timeout=90s')
-    assert.match(await saidBy(path), /^200 .*"serverInfo"/)
+    assert.match(await firstOutputOf(path), /^200 .*"serverInfo"/)
     const inside = async (container: string, script: string) =>
       kubectl('exec', path, `-c=${container}`, '--', '/portolan/node', '-p', script)
     const shown = `fs.existsSync('/var/run/portolan/token/token')`
@@ -127,9 +131,9 @@ test('an upgrade updates the CRDs and does not restart the routers', { skip }, a
   assert.equal(await logLevel(), 'debug')
   assert.equal(await routers(), before)
   await kubectl('wait', '--for=condition=Ready', 'mcps/greeter', 'mcpgateway/tools', '--timeout=60s')
-  const made = (...flags: string[]) => kubectl('get', 'jobs,serviceaccounts', '-o=name', ...flags)
-  assert.equal(await made(BY_OPERATOR), named('default', 'portolan'))
-  assert.equal(await made(), named('default', 'tools-gateway'))
+  const created = (...flags: string[]) => kubectl('get', 'jobs,serviceaccounts', '-o=name', ...flags)
+  assert.equal(await created(BY_OPERATOR), named('default', 'portolan'))
+  assert.equal(await created(), named('default', 'tools-gateway'))
 })
 
 test('a rollback restores the operator and keeps the new CRDs', { skip }, async () => {
@@ -159,7 +163,7 @@ test('uninstalling leaves only the CRDs and what people created', { skip }, asyn
   assert.equal(mine, 'mcpserver.portolan.dev/mine\n')
 })
 
-test('installed again for one namespace, it serves that one and no other', { skip }, async () => {
+test('an installation for one namespace serves only that namespace', { skip }, async () => {
   await apply({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpGateway',
@@ -178,11 +182,11 @@ test('installed again for one namespace, it serves that one and no other', { ski
   assert.equal(
     roles,
     added.join(''),
-    'only rights of people, added to roles of Kubernetes, are for all namespaces',
+    'only the roles for people, which extend the roles of Kubernetes, apply to all namespaces',
   )
 })
 
-/** The chart as it may have been some versions ago: its CRDs lack something. */
+/** The chart like an older version: its CRDs lack a field. */
 function olderChart(): string {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-chart-'))
   cpSync(CHART, folder, { recursive: true })
@@ -193,16 +197,16 @@ function olderChart(): string {
   return folder
 }
 
-/** The example, from the image that is there. */
+/** The pod of the example, with the image that was built for the test. */
 function agent(name: string): V1Pod {
   const text = readFileSync(join(EXAMPLES, `${name}.yaml`), 'utf8')
   const images = text.replaceAll(/image: .*/g, `image: ${IMAGE}`).replaceAll('[node,', '[/portolan/node,')
   return parse(images) as V1Pod
 }
 
-/** The first that the agent writes. */
-async function saidBy(path: string): Promise<string> {
-  const limit = performance.now() + SAY_LIMIT_MS
+/** The first output of the agent. */
+async function firstOutputOf(path: string): Promise<string> {
+  const limit = performance.now() + OUTPUT_LIMIT_MS
   for (;;) {
     const text = await kubectl('logs', path, '-c=agent')
     if (text !== '' || performance.now() > limit) return text

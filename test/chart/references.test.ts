@@ -1,4 +1,4 @@
-/** Every place of the schemas that names a Secret or ConfigMap has a case for the admission policies. */
+/** Every field of the schemas that names a Secret or ConfigMap has a case for the tests of the admission policies. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -41,7 +41,7 @@ after(async () => {
 
 for (const [role, rights] of Object.entries(ROLES)) {
   for (const name of [role, `portolan-${role}`])
-    test(`the ClusterRole ${name} grants the rights to our kinds that its name says`, {
+    test(`the ClusterRole ${name} grants the rights to our kinds that belong to it`, {
       skip,
     }, async () => {
       await server.kubectl([
@@ -60,7 +60,7 @@ for (const [role, rights] of Object.entries(ROLES)) {
     })
 }
 
-test('without the value there are no such roles', { skip }, async () => {
+test('with policy.roles: false the chart has no roles for people', { skip }, async () => {
   const objects = objectsOf(await helm.render({ policy: { roles: false } }))
   const names = objects.filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['portolan', 'portolan-crds'])

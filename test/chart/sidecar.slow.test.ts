@@ -38,8 +38,8 @@ before(async () => {
   await server.namespace('empty')
   await apply(await policies())
   for (const name of ['tools', 'other', 'taken']) await makeGateway(name, name === 'taken' ? 'False' : 'True')
-  await inForce(async () => routerOf(await made(labelled('other'))))
-  await inForce(() => assert.rejects(made(example('by-label'), 'empty')))
+  await inForce(async () => routerOf(await admitted(labelled('other'))))
+  await inForce(() => assert.rejects(admitted(example('by-label'), 'empty')))
 })
 after(async () => {
   helm?.end()
@@ -47,21 +47,21 @@ after(async () => {
 })
 
 test('a pod with the label gets a router before everything else', { skip }, async t => {
-  const { spec } = await made(example('by-label'))
+  const { spec } = await admitted(example('by-label'))
   const added = { initContainers: spec.initContainers, volumes: spec.volumes }
   t.assert.fileSnapshot(added, join(dirname(import.meta.dirname), 'golden', 'chart', 'sidecar.json'))
-  assert.deepEqual(spec.containers, (await made(without(example('by-label'), GATEWAY))).spec.containers)
+  assert.deepEqual(spec.containers, (await admitted(without(example('by-label'), GATEWAY))).spec.containers)
 })
 
 test('the sidecar in examples/ equals the one that the label adds', { skip }, async () => {
-  const byHand = await made(example('by-hand'))
-  assert.deepEqual(byHand.spec, (await made(example('by-label'))).spec)
+  const byHand = await admitted(example('by-hand'))
+  assert.deepEqual(byHand.spec, (await admitted(example('by-label'))).spec)
 })
 
-test('the sidecar of a gateway that runs scripts has the memory for them besides', { skip }, async () => {
+test('the sidecar of a gateway that runs scripts has additional memory for them', { skip }, async () => {
   const code = { enabled: true, limits: { scripts: 2, memory: '40Mi' } }
   await makeGateway('scripted', 'True', { code })
-  const { resources } = await inForce(async () => routerOf(await made(labelled('scripted'))))
+  const { resources } = await inForce(async () => routerOf(await admitted(labelled('scripted'))))
   const bytes = (mebibytes: number) => String(mebibytes * 1024 * 1024)
   assert.deepEqual([resources?.requests?.memory, resources?.limits?.memory].map(canonical), [
     bytes(160 + 2 * 64),
@@ -76,12 +76,12 @@ test('the sidecar in NOTES equals the one that the label adds', { skip }, async 
   const { spec } = parse(lines) as Pod
   const pod = example('by-label')
   const byHand = without({ ...pod, spec: { ...pod.spec, ...spec } }, GATEWAY)
-  assert.deepEqual((await made(byHand)).spec, (await made(pod)).spec)
+  assert.deepEqual((await admitted(byHand)).spec, (await admitted(pod)).spec)
 })
 
 test('the environment of the sidecar is valid', { skip }, async () => {
   const env = {
-    ...envOf(routerOf(await made(example('by-label')))),
+    ...envOf(routerOf(await admitted(example('by-label')))),
     PORTOLAN_NAMESPACE: 'mcp',
     PORTOLAN_POD: 'agent',
   }
@@ -92,16 +92,16 @@ test('the environment of the sidecar is valid', { skip }, async () => {
   assert.deepEqual(catalog, { url: 'http://tools-gateway-admin.mcp.svc:8081', tokenFile })
 })
 
-test('the ports are the annotation’s and the one after it', { skip }, async () => {
+test('the sidecar uses the port of the annotation and the one after it', { skip }, async () => {
   const pod = example('by-label')
   pod.metadata.annotations = { 'portolan.dev/port': '9000' }
-  const router = routerOf(await made(pod))
+  const router = routerOf(await admitted(pod))
   assert.deepEqual([envOf(router).PORTOLAN_PORT, envOf(router).PORTOLAN_ADMIN_PORT], ['9000', '9001'])
   assert.deepEqual([router.startupProbe?.httpGet?.port, router.livenessProbe?.httpGet?.port], [9001, 9001])
 })
 
 test('the catalog is that of the gateway which the label names', { skip }, async () => {
-  const router = routerOf(await made(labelled('other')))
+  const router = routerOf(await admitted(labelled('other')))
   assert.equal(envOf(router).PORTOLAN_GATEWAY, 'other')
   assert.equal(envOf(router).PORTOLAN_CATALOG_URL, 'http://other-gateway-admin.mcp.svc:8081')
 })
@@ -114,7 +114,7 @@ test('a pod keeps the init containers and volumes that it has', { skip }, async 
     { ...agent, name: 'prepare', volumeMounts: [{ name: 'data', mountPath: '/data' }] },
   ]
   pod.spec.volumes = [{ name: 'data', emptyDir: {} }]
-  const { spec } = await made(pod)
+  const { spec } = await admitted(pod)
   assert.deepEqual(
     spec.initContainers?.map(({ name }) => name),
     ['portolan-router', 'prepare'],
@@ -127,32 +127,32 @@ test('a pod keeps the init containers and volumes that it has', { skip }, async 
 
 test('a pod with a router gets no second one', { skip }, async () => {
   const pod = example('by-hand')
-  const before = (await made(pod)).spec
+  const before = (await admitted(pod)).spec
   pod.metadata.labels = { [GATEWAY]: 'tools' }
-  assert.deepEqual((await made(pod)).spec, before)
+  assert.deepEqual((await admitted(pod)).spec, before)
 })
 
 test('a pod without the label is not changed', { skip }, async () => {
-  assert.equal((await made(without(example('by-label'), GATEWAY))).spec.initContainers, undefined)
+  assert.equal((await admitted(without(example('by-label'), GATEWAY))).spec.initContainers, undefined)
 })
 
 test('a pod that names an unknown gateway is refused with a reason', { skip }, async () => {
   await assert.rejects(
-    made(labelled('nobody')),
+    admitted(labelled('nobody')),
     /McpGateway 'nobody', and there is no such gateway in the namespace mcp/,
   )
-  await assert.rejects(made(example('by-label'), 'empty'), /no such gateway in the namespace empty/)
+  await assert.rejects(admitted(example('by-label'), 'empty'), /no such gateway in the namespace empty/)
 })
 
-test('a gateway that is not accepted gives no routers', { skip }, async () => {
-  await assert.rejects(made(labelled('taken')), /McpGateway 'taken'.*not Accepted/)
+test('a pod that names a gateway which is not accepted is refused', { skip }, async () => {
+  await assert.rejects(admitted(labelled('taken')), /McpGateway 'taken'.*not Accepted/)
 })
 
 for (const port of ['', 'http', '0', '-1', '65535', '70000', '08080', '8080 ']) {
   test(`a pod with the port '${port}' is refused with a reason`, { skip }, async () => {
     const pod = example('by-label')
     pod.metadata.annotations = { 'portolan.dev/port': port }
-    await assert.rejects(made(pod), /portolan.dev\/port must be a number from 1 to 65534/)
+    await assert.rejects(admitted(pod), /portolan.dev\/port must be a number from 1 to 65534/)
   })
 }
 
@@ -160,7 +160,7 @@ test('after the chart was removed and installed again, with other values, new ga
   skip,
 }, async () => {
   await server.kubectl(['delete', '-f', '-'], listOf(await policies()))
-  await inForce(async () => assert.equal((await made(labelled('tools'))).spec.initContainers, undefined))
+  await inForce(async () => assert.equal((await admitted(labelled('tools'))).spec.initContainers, undefined))
   const resources = { requests: { cpu: 1 }, limits: { cpu: '2' } }
   const image = { registry: 'registry.example.com', tag: '2', pullPolicy: 'Always' }
   const imagePullSecrets = [{ name: 'spare' }, { name: 'mirror' }]
@@ -169,7 +169,7 @@ test('after the chart was removed and installed again, with other values, new ga
   const pod = labelled('later')
   pod.spec.imagePullSecrets = [{ name: 'own' }, { name: 'spare' }]
   const { router, spec } = await inForce(async () => {
-    const answer = await made(pod)
+    const answer = await admitted(pod)
     return { router: routerOf(answer), spec: answer.spec }
   })
   assert.equal(router.image, 'registry.example.com/portolan/portolan:2')
@@ -179,7 +179,7 @@ test('after the chart was removed and installed again, with other values, new ga
     limits: { cpu: '2', memory: '512Mi' },
   })
   assert.deepEqual(spec.imagePullSecrets, [{ name: 'own' }, { name: 'spare' }, { name: 'mirror' }])
-  assert.deepEqual((await made(labelled('later'))).spec.imagePullSecrets, imagePullSecrets)
+  assert.deepEqual((await admitted(labelled('later'))).spec.imagePullSecrets, imagePullSecrets)
 })
 
 async function policies(values?: Values): Promise<KubeObject[]> {
@@ -213,8 +213,8 @@ function labelled(gateway: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, labels: { [GATEWAY]: gateway } } }
 }
 
-/** The pod as the API server would keep it. */
-async function made(pod: Pod, namespace = 'mcp'): Promise<Pod> {
+/** The pod as the API server would store it. */
+async function admitted(pod: Pod, namespace = 'mcp'): Promise<Pod> {
   const object = {
     apiVersion: 'v1',
     kind: 'Pod',

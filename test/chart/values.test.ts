@@ -1,4 +1,4 @@
-/** The chart's values, schema and versions agree with one another, without rendering it. */
+/** Checks that the chart's values, schema and versions agree, without rendering the chart. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,18 +9,18 @@ import { CHART } from './helm.ts'
 
 const read = (...path: string[]) => readFileSync(join(CHART, ...path), 'utf8')
 
-test('the schema has every value with a description, and no other', () => {
+test('the schema describes every value of values.yaml, and no others', () => {
   const schema = JSON.parse(read('values.schema.json'))
   const documented = propertiesOf(schema, '').filter(path => !['global', 'enabled'].includes(path))
   assert.deepEqual(documented.sort(), pathsOf(parse(read('values.yaml')), schema, '').sort())
 })
 
-test("init containers do not increase the reservation of a server's pod", () => {
+test('the install container requests as much as the server, so that it does not increase what the pod reserves', () => {
   const { install, server } = parse(read('values.yaml')).servers.resources
   assert.deepEqual(install.requests, server.requests)
 })
 
-test('the chart has the version of the project, and asks for the Kubernetes that has what it needs', () => {
+test('the chart has the version of the project and requires Kubernetes 1.30 or newer', () => {
   const { version } = JSON.parse(readFileSync(join(CHART, '..', '..', 'package.json'), 'utf8'))
   const chart = parse(read('Chart.yaml'))
   assert.deepEqual([chart.version, chart.appVersion], [version, version])
@@ -35,7 +35,7 @@ function propertiesOf(schema: Schema, path: string): string[] {
   return entries.flatMap(([name, inner]) => [`${path}${name}`, ...propertiesOf(inner, `${path}${name}.`)])
 }
 
-/** As deep as the schema names fields. */
+/** Paths of all values, as deep as the schema describes them. */
 function pathsOf(value: unknown, schema: Schema | undefined, path: string): string[] {
   if (!isObject(value) || !schema?.properties) return []
   return Object.entries(value).flatMap(([name, inner]) => [

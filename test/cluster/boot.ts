@@ -1,4 +1,4 @@
-/** The way from nothing to a cluster whose nodes are ready. */
+/** Starts the parts of a cluster in order, until its nodes are ready. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCgroup } from './cgroups.ts'

@@ -1,11 +1,11 @@
-/** Control groups as the record of what belongs to a cluster: the kernel keeps it, whoever started or lost the processes. */
+/** Control groups: the kernel's record of which processes belong to a cluster, whichever process started them. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 20
 const GONE_LIMIT_MS = 20_000
-/** Of these the kubelet wants its own part, where the kernel has cgroup v2 alone. */
+/** The kubelet needs these in its own cgroup, if the kernel has only cgroup v2. */
 const V2_CONTROLLERS = ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids']
 
 type Hierarchy = { root: string; version: 1 | 2; controllers: string[] }
@@ -18,7 +18,7 @@ export function createCgroup(path: string): void {
   }
 }
 
-/** Makes a cgroup that only holds processes together; returns its folder, whose `cgroup.procs` takes them in. */
+/** Makes a cgroup that only groups processes; returns its folder. A process enters by writing its id to `cgroup.procs`. */
 export function createTrackedCgroup(path: string): string {
   const folder = join(trackingRoot(), path)
   mkdirSync(folder, { recursive: true })
@@ -93,7 +93,7 @@ function hierarchies(): Hierarchy[] {
   })
 }
 
-/** Where pods and our own programs are found: the kubelet puts pods into the pids hierarchy, or there is only one. */
+/** The hierarchy in which pods and our own programs are found: that of the pids controller, where the kubelet puts pods, or the only one. */
 function trackingRoot(): string {
   const all = hierarchies()
   const found = all.find(({ version, controllers }) => version === 1 && controllers.includes('pids'))
@@ -102,7 +102,7 @@ function trackingRoot(): string {
   return root
 }
 
-/** Hands the controllers down to a cgroup of version 2; a hybrid system has none to hand down there. */
+/** Enables the controllers for a cgroup of version 2; on a hybrid system they belong to version 1, and nothing is enabled. */
 function delegate(root: string, path: string): void {
   const parts = path.split('/').filter(Boolean)
   for (const depth of parts.keys()) {

@@ -1,7 +1,7 @@
-/** What kubectl and helm are told, so that they talk to the one cluster and keep nothing in the user's folders. */
+/** The environment of kubectl and helm, so that they use this cluster only and write nothing into the user's folders. */
 import { join } from 'node:path'
 
-/** `folder` takes their caches. */
+/** `folder`: where they keep their caches. */
 export function clientEnvironment(kubeconfig: string, folder: string): Record<string, string> {
   return {
     KUBECONFIG: kubeconfig,

@@ -1,4 +1,4 @@
-/** The test cluster itself: pods, names and services work, it can be broken and mended, and nothing of it stays. */
+/** The test cluster itself: pods, DNS and Services work, parts of it can be broken and repaired, and nothing of it is left behind. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { clusterConfig } from './config.ts'
 import { existingCluster } from './existing.ts'
 import { writeImage } from './image.ts'
 import { NODE_IN_IMAGE, NONROOT_USER, nodeLayer } from './node-image.ts'
-import { leftOvers } from './sweep.ts'
+import { endCluster, leftOvers } from './sweep.ts'
 
 const config = clusterConfig()
 const skip = config.context ? 'an existing cluster is named' : skipCluster(config)
@@ -47,7 +47,7 @@ test('both nodes are ready', { skip }, async () => {
   assert.equal(await kubectl('get', 'nodes', statuses), 'node1=True node2=True ')
 })
 
-test('a pod of our own image answers by name from a pod on another node', { skip }, async () => {
+test('a pod of our own image answers a pod on another node by its Service name', { skip }, async () => {
   await importTestImage()
   await apply(serverPod('node2'), service())
   await kubectl('wait', '--for=condition=Ready', 'pod/greeter', '--timeout=60s')
@@ -119,7 +119,7 @@ test('a stopped cluster leaves no process, mount, namespace, cgroup or file', { 
   )
 })
 
-test('down ends what a killed start left behind', { skip }, async () => {
+test('`down` ends what a killed `up` left behind', { skip }, async t => {
   const name = `killed-${process.pid}`
   const main = (...args: string[]) => [
     '--disable-warning=ExperimentalWarning',
@@ -127,6 +127,10 @@ test('down ends what a killed start left behind', { skip }, async () => {
     ...args,
   ]
   const up = spawn(process.execPath, main('up', '--name', name), { stdio: ['ignore', 'ignore', 'pipe'] })
+  t.after(async () => {
+    up.kill('SIGKILL')
+    await endCluster(config.folder, name)
+  })
   for await (const line of createInterface({ input: up.stderr })) if (line.includes('API server ready')) break
   up.kill('SIGKILL')
   await once(up, 'exit')
@@ -172,7 +176,7 @@ function clientPod(node: string): object {
   return pod('client', node, { args: ['/app/client.js'] })
 }
 
-/** A pod under the strictest security that Kubernetes knows by name. */
+/** A pod that meets the strictest of Kubernetes' pod security standards, `restricted`. */
 function pod(name: string, node: string, container: object): object {
   const securityContext = {
     runAsNonRoot: true,

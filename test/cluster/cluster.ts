@@ -1,4 +1,4 @@
-/** A real Kubernetes for tests: started in namespaces of its own, found again by a later process, broken on purpose, ended. */
+/** A real Kubernetes for tests: starts it in its own namespaces, lets later processes find it, breaks parts of it on purpose, ends it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootCluster, daemonsOf } from './boot.ts'
@@ -64,7 +64,7 @@ export type OwnCluster = Cluster & {
   nodes: ClusterNode[]
   /** Nodes count from 1. */
   node(number: number): ClusterNode
-  /** How to run a command inside its network, for who wants to spawn it by himself. */
+  /** How to run a command inside its network, for callers that spawn it themselves. */
   inside(command: readonly string[]): { command: string[]; env: Record<string, string> }
   components: string[]
   /** Ends a component by SIGKILL. */
@@ -73,14 +73,14 @@ export type OwnCluster = Cluster & {
   /** Kills and starts a component, and waits until it serves. */
   restart(component: string): Promise<void>
   running(component: string): boolean
-  /** All that a component wrote. */
+  /** The whole log of a component. */
   log(component: string): string
 }
 
 export type StartOptions = {
   name?: string
   nodes?: number
-  /** IPv4 where nothing is said. */
+  /** Default: IPv4. */
   family?: Family
   config?: ClusterConfig
   say?: (line: string) => void
@@ -101,7 +101,7 @@ export async function startCluster(options: StartOptions = {}): Promise<OwnClust
     config = clusterConfig(),
     say = () => {},
   } = options
-  if (!/^[a-z0-9-]{1,30}$/.test(name)) throw new Error(`no name for a cluster: ${name}`)
+  if (!/^[a-z0-9-]{1,30}$/.test(name)) throw new Error(`not a valid cluster name: ${name}`)
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_NODES)
     throw new Error(`1 to ${MAX_NODES} nodes, not ${nodes}`)
   const obstacle = obstacleToRunning()

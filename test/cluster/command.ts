@@ -5,7 +5,7 @@ export type CommandOptions = {
   /** Written to its stdin. */
   input?: string
   cwd?: string
-  /** Laid over this process's environment. */
+  /** Overrides this process's environment. */
   env?: NodeJS.ProcessEnv
   /** Called with each piece of stderr, besides keeping it for the error. */
   onStderr?(text: string): void

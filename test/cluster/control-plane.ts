@@ -77,7 +77,7 @@ export function scheduler(layout: Layout): Daemon {
   }
 }
 
-/** Names of services and pods; all other names do not exist. */
+/** Answers for the names of services and pods; for all others it says that they do not exist. */
 export function coreDns(layout: Layout): Daemon {
   const corefile = join(nodeFolder(layout, 1), 'Corefile')
   const content = `.:53 {

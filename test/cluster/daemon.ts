@@ -1,4 +1,4 @@
-/** The life of a cluster's programs: started in its node, asked whether they serve, killed. */
+/** Starts a cluster's programs in its nodes, waits until they serve, and kills them. */
 import { mkdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +18,7 @@ export type Daemon = {
   files?: Record<string, string>
   /** The first word is the program's absolute path. */
   command: string[]
-  /** Says that it serves, by not throwing. */
+  /** Rejects as long as the program does not serve. */
   probe?: () => Promise<unknown>
 }
 
@@ -31,7 +31,7 @@ export async function startDaemon(layout: Layout, daemon: Daemon): Promise<void>
   await spawnTracked(layout, daemon.name, insideNode(layout, daemon.node, daemon.command))
 }
 
-/** Ids of the processes that run the daemon's program; what it started besides (the shims of pods) is not meant. */
+/** Ids of the processes that run the daemon's program, without the processes that it started, such as the shims of pods. */
 export function processesOf(layout: Layout, daemon: Daemon): number[] {
   return processesIn(trackedCgroup(layout, daemon.name)).filter(pid => executable(pid) === daemon.command[0])
 }

@@ -1,4 +1,4 @@
-/** A cluster that was there before (kind, k3d), used by tests only where its context is named; no faults are made in it. */
+/** A cluster that exists already (kind, k3d). Tests use it only if the environment names its context, and break nothing in it. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import type { Cluster, Service } from './cluster.ts'
 import { run } from './command.ts'
 import type { Forward } from './forward.ts'
 
-/** Takes the one context out of the user's configuration, which stays as it is; `user` is laid over the environment. */
+/** Copies this one context from the user's kubeconfig, which stays unchanged; `user` overrides the environment. */
 export async function existingCluster(context: string, user: NodeJS.ProcessEnv = {}): Promise<Cluster> {
   const view = ['kubectl', 'config', 'view', '--minify', '--flatten', `--context=${context}`, '--output=json']
   const config = await run(view, { env: user })
@@ -35,7 +35,7 @@ function importCommand(context: string, archive: string): string[] {
   const [, tool, name = ''] = /^(kind|k3d)-(.+)$/.exec(context) ?? []
   if (tool === 'kind') return ['kind', 'load', 'image-archive', archive, '--name', name]
   if (tool === 'k3d') return ['k3d', 'image', 'import', archive, '--cluster', name]
-  throw new Error(`no way is known to bring images into ${context}: use a context of kind or k3d`)
+  throw new Error(`images cannot be imported into ${context}: use a context of kind or k3d`)
 }
 
 async function forwardByKubectl(

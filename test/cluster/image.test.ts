@@ -1,4 +1,4 @@
-/** What is in an image, read back by an unpacker. */
+/** Unpacks images that were written and checks what is in them. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
@@ -39,7 +39,7 @@ function exampleImage(): Image {
   }
 }
 
-test('an image names its layers and configuration by their digests', async () => {
+test('a manifest names the configuration by its digest, and the configuration names the layers by theirs', async () => {
   const archive = join(folder, 'named.tar')
   await writeImage(exampleImage(), archive)
   const files = await unpack(createReadStream(archive))

@@ -15,10 +15,14 @@ import { Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 
-/** Files by their absolute path in the image: a file, folder or link of this machine, content, a folder, a link. */
+/** Entries by their absolute path in the image: copied from this machine (a file, folder or link), given as text, an empty folder, or a link. */
 export type Layer = Record<
   string,
-  | { from: string /** Files and folders of a folder that stay away, by name. */; except?: RegExp }
+  | {
+      from: string
+      /** Names of files and folders below `from` that are left out. */
+      except?: RegExp
+    }
   | { content: string; mode?: number }
   | { folder: true; mode?: number }
   | { link: string }
@@ -42,7 +46,7 @@ export function writeImage(image: Image, archive: string): Promise<void> {
   return writeImages([image], archive)
 }
 
-/** Writes images into one archive, where equal layers stand once. */
+/** Writes images into one archive, which contains equal layers only once. */
 export async function writeImages(images: readonly Image[], archive: string): Promise<void> {
   const folder = mkdtempSync(`${archive}.`)
   try {
@@ -132,13 +136,13 @@ async function write(sink: Writable, fill: (tar: Pack) => Promise<void>): Promis
   await flowed
 }
 
-/** Adds an entry of root's, without a date. */
+/** Adds an entry that belongs to root, always with the same date. */
 async function add(
   tar: Pack,
   header: Partial<Header> & { name: string },
   content: string | { from: string } = '',
 ): Promise<void> {
-  const dated = { uid: 0, gid: 0, mtime: new Date(0), ...header }
-  if (typeof content === 'string') tar.entry(dated, content)
-  else await pipeline(createReadStream(content.from), tar.entry(dated))
+  const complete = { uid: 0, gid: 0, mtime: new Date(0), ...header }
+  if (typeof content === 'string') tar.entry(complete, content)
+  else await pipeline(createReadStream(content.from), tar.entry(complete))
 }

@@ -14,7 +14,7 @@ export function commandInside(layout: Layout, command: readonly string[]): strin
   return insideNetwork(layout, 1, [...own, nameServerFile(layout), ...command])
 }
 
-/** kubectl and helm of the same build come first; no proxy of the user's stands between. */
+/** kubectl and helm of the same build come first in PATH, and the user's proxies are not used. */
 export function environmentInside(layout: Layout, path = process.env.PATH ?? ''): Record<string, string> {
   return {
     ...clientEnvironment(insideKubeconfig(layout), join(layout.folder, 'clients')),

@@ -87,6 +87,6 @@ function isUp(cluster: OwnCluster | undefined): boolean {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('a number is wanted')
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('it must be a whole number')
   return Number(text)
 }

@@ -20,7 +20,7 @@ const KERNEL_SETTINGS = {
   'kernel/keys/root_maxbytes': '25000000',
 }
 
-/** Paths that containerd and the kubelet take for granted become the node's own; the machine keeps its view. */
+/** Gives the node its own version of the paths that containerd and the kubelet write to; the machine's stay as they are. */
 const OWN_MOUNTS = `
 set -e
 mount --make-rshared /

@@ -1,4 +1,4 @@
-/** The network between nodes: a bridge on the first, a link from each other one, a route to every node's pods. */
+/** The network between nodes: a bridge on the first node, a link to it from each of the others, a route to every node's pods. */
 import { run } from './command.ts'
 import { addressesOf, type Layout, nodeName, nodeNumbers } from './layout.ts'
 import { anchorOf, insideNetwork } from './namespace.ts'
@@ -15,10 +15,10 @@ export async function createNetwork(layout: Layout): Promise<void> {
     const device = node === 1 ? BRIDGE : await link(layout, node)
     await inside(layout, node, [
       'link set lo up',
-      // nobody else can have the address: it is used at once
+      // no other node can have the address, so IPv6 need not check for duplicates
       `address add ${addressOf(node)}/${prefix.nodes} dev ${device}${isIPv6 ? ' nodad' : ''}`,
       `link set ${device} up`,
-      // kube-proxy redirects what goes to services, but only where a route lets it go out at all
+      // kube-proxy redirects packets to Services, but without a route they would not be sent at all
       `route add ${serviceRange} dev ${device} src ${addressOf(node)}`,
       ...nodeNumbers(layout)
         .filter(other => other !== node)
@@ -28,7 +28,7 @@ export async function createNetwork(layout: Layout): Promise<void> {
   }
 }
 
-/** Cuts or mends the link of a node other than the first, which carries the bridge. */
+/** Cuts or repairs the link of a node other than the first, which carries the bridge. */
 export async function setLink(layout: Layout, node: number, state: 'up' | 'down'): Promise<void> {
   if (node === 1) throw new Error('the first node is the control plane: the link of another one can be cut')
   await inside(layout, 1, [`link set ${nodeName(node)} ${state}`])

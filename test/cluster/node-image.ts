@@ -22,7 +22,7 @@ export async function nodeLayer(): Promise<Layer> {
 export function programLayer(programs: Record<string, string>, modules: readonly string[] = []): Layer {
   const files = Object.values(programs).map(path => realpathSync(path))
   const { loader, libraries } = sharedLibraries(...files, ...modules)
-  // a library that is found by a path of this machine alone is put where every loader looks
+  // a library that only this machine's search path finds is put into a folder that every loader searches
   const home = dirname(libraries.find(path => basename(path) === 'libc.so.6') ?? '/lib')
   const placed = libraries.map(path => [join(home, basename(path)), path])
   const all = [...placed, ...(loader ? [[loader, loader]] : []), ...Object.entries(programs)]

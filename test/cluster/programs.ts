@@ -53,7 +53,7 @@ export async function readyPrograms(cache: string): Promise<string> {
   return programFolder(cache)
 }
 
-/** Builds what is missing; an interrupted build goes on where it was. `tell` takes how far it is. */
+/** Builds what is missing; an interrupted build goes on where it was. `tell` gets the progress. */
 export async function buildPrograms(cache: string, tell: (detail: string) => void): Promise<void> {
   const folder = programFolder(cache)
   const todo = missing(cache)
@@ -67,7 +67,7 @@ export async function buildPrograms(cache: string, tell: (detail: string) => voi
   }
 }
 
-/** `tell` takes how many packages were compiled for it. */
+/** `tell` gets the number of packages compiled so far for this program. */
 async function build(program: Program, folder: string, tell: (packages: number) => void): Promise<void> {
   let packages = 0
   tell(packages)
@@ -76,7 +76,7 @@ async function build(program: Program, folder: string, tell: (packages: number) 
     cwd: join(SOURCES, program.module),
     env: { CGO_ENABLED: program.cgo ? '1' : '0' },
     onStderr: text => {
-      // -v names each package on a line, and go tells of downloads on others
+      // -v prints each package on a line; lines about downloads begin with `go: `
       packages += text.split('\n').filter(line => line && !line.startsWith('go: ')).length
       tell(packages)
     },

@@ -23,7 +23,7 @@ async function carry(
   { host, port, nameServer }: RelayTarget,
   resolver: Resolver,
 ): Promise<void> {
-  socket.on('error', () => {}) // told by the pipelines too
+  socket.on('error', () => {}) // the pipelines get it too
   const [address = host] = isIP(host)
     ? [host]
     : await (isIPv6(nameServer) ? resolver.resolve6(host) : resolver.resolve4(host))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { cgroupFolders, cgroupsIn, killCgroup, processesIn, removeCgroup } from './cgroups.ts'
 import { cgroupOf } from './layout.ts'
 
-/** Tests name their cluster by their process, so that a later one can tell what a killed one left. */
+/** The name has the id of the test's process, so that later tests find the clusters of killed ones. */
 const TEST_CLUSTER = /^test-(\d+)$/
 const PREFIX = cgroupOf('').slice(1)
 

@@ -1,4 +1,4 @@
-/** Starts detached processes in a cgroup of their own each, by which any later process finds and ends them. */
+/** Starts detached processes, each in its own cgroup, by which any later process can find and end them. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ export async function spawnTracked(
 ): Promise<number> {
   const [file = '', ...args] = trackedCommand(layout, name, command)
   const log = openSync(logFile(layout, name), 'a')
-  // a proxy of the user's, for one, is no business of theirs
+  // not the user's environment, which may name a proxy
   const env = { PATH: process.env.PATH, HOME: layout.folder }
   const child = spawn(file, args, { detached: true, stdio: ['ignore', log, log], env })
   closeSync(log)

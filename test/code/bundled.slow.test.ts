@@ -1,4 +1,4 @@
-/** The sandbox's thread, bundled: with the interpreter and what runs inside of it beside it. */
+/** The bundle contains all that scripts need: the sandbox's thread, the interpreter, and the code that runs inside it. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

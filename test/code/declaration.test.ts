@@ -1,4 +1,4 @@
-/** Declarations of tools: golden, by digest for the recorded ones; of all recorded tools, each within its budget and parsed by TypeScript. */
+/** Declarations of tools in TypeScript: as in the golden files (recorded tools by digest), within their token budget, and valid. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '..', '..')
 const BUDGET = 220
 const run = promisify(execFile)
 
-test('the declarations of our own catalog are as before', t => {
+test('the declarations of our own catalog are those of the golden file', t => {
   const lines = readOwn().flatMap(({ name, tools }) =>
     tools.map(({ name: tool, inputSchema }) =>
       declarationOf({ name: `tools.${name}.${tool}`, input: inputSchema }, BUDGET),
@@ -30,7 +30,7 @@ test('the declarations of our own catalog are as before', t => {
   })
 })
 
-test('the declarations of all recorded tools are as before', {
+test('the declarations of all recorded tools have the digests of the golden file', {
   skip: process.env.CI || existsSync(RECORDED) ? false : `${RECORDED} is missing`,
 }, t => {
   // Digests, since the texts of the recorded servers are not ours.
@@ -45,7 +45,7 @@ test('the declarations of all recorded tools are as before', {
   })
 })
 
-test('every recorded tool has a declaration within its budget that TypeScript takes', async t => {
+test('every recorded tool has a declaration within the token budget, which TypeScript accepts', async t => {
   const tools = defaultCatalogs().flatMap(({ tools }) => tools)
   const declared = tools.map((tool, at) => {
     const described = { name: `declare function tool${at}`, input: tool.inputSchema, output: outputOf(tool) }
@@ -58,7 +58,7 @@ test('every recorded tool has a declaration within its budget that TypeScript ta
   await assertTypeScript(declared)
 })
 
-test('shapes of values are types that TypeScript takes', async () => {
+test('shapes of values are types that TypeScript accepts', async () => {
   const values = fc.sample(fc.jsonValue({ maxDepth: 5 }), { numRuns: 200, seed: 7 }) as JsonValue[]
   const shapes = values.map(value => shapeOf(value))
   const both = shapes.slice(1).map((shape, at) => merged(shapes[at] as Shape, shape))
@@ -123,12 +123,12 @@ const forms: readonly (readonly [JsonObject, string])[] = [
   ],
 ]
 
-test('each form of a schema has its type', () => {
+test('each kind of schema is declared as the matching type', () => {
   for (const [input, expected] of forms)
     assert.equal(declarationOf({ name: '', input }, BUDGET), `${expected}: Promise<unknown>`)
 })
 
-test('a schema whose references multiply costs bounded time', () => {
+test('a schema whose references multiply is declared within a second', () => {
   const defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [
       `d${at}`,

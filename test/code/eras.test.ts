@@ -1,4 +1,4 @@
-/** Scripts of clients of both eras before servers of both: questions of servers, permission for what destroys, progress and cancellation. */
+/** Scripts of clients of both eras that use servers of both: questions of servers, permission to call tools, progress and cancellation. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -10,7 +10,7 @@ import { type CodeChanges, codeOf } from './script-gateway.ts'
 const ERAS = ['legacy', 'modern'] as const
 type Era = (typeof ERAS)[number]
 
-/** Tools that ask, what they ask for, and what they say then. */
+/** Tools that ask, with the method of the question and the result that they then have. */
 const ASKING: Record<string, [method: string, said: RegExp]> = {
   test_input_required_result_elicitation: ['elicitation/create', /^Hello, Ann!$/],
   test_sampling: ['sampling/createMessage', /^LLM response: hello$/],
@@ -21,7 +21,7 @@ for (const upstream of ERAS)
   for (const downstream of ERAS) {
     const cell = `${downstream} client, ${upstream} server`
 
-    test(`${cell}: what a server asks during a script reaches the client, and the answer the script`, async t => {
+    test(`${cell}: a server's question during a script reaches the client, and the result reaches the script`, async t => {
       const { client, run } = await start(t, downstream, upstream)
       for (const [tool, [method, said]] of Object.entries(ASKING)) {
         const args = tool === 'test_sampling' ? { prompt: 'Hi' } : {}
@@ -31,7 +31,7 @@ for (const upstream of ERAS)
       }
     })
 
-    test(`${cell}: a client that cannot be asked is asked nothing, and the script can catch that`, async t => {
+    test(`${cell}: a client that cannot be asked is not asked, and the script can catch the error`, async t => {
       const { client, run } = await start(t, downstream, upstream, {}, {})
       const said = await run(
         'try { return await tools.fixture.test_missing_capability({}) } catch (e) { return e.message }',
@@ -42,7 +42,7 @@ for (const upstream of ERAS)
   }
 
 for (const downstream of ERAS) {
-  test(`${downstream} client: a tool that the gateway lists is called only if the person allows it`, async t => {
+  test(`${downstream} client: a tool of the gateway's ask list is not called if the person does not allow it`, async t => {
     const { client, run } = await start(t, downstream, 'modern', { ask: ['fixture:cancelled'] })
     const said = await run(
       'try { return await tools.fixture.cancelled({}) } catch (e) { return [e.kind, e.message] }',
@@ -60,7 +60,7 @@ for (const downstream of ERAS) {
     assert.deepEqual(client.asked, [])
   })
 
-  test(`${downstream} client: it is notified of each call of its script, and what it cancels ends at the server`, async t => {
+  test(`${downstream} client: progress reports each call of a script, and cancelling ends the call at the server`, async t => {
     const { client, run, isCalling } = await start(t, downstream, 'modern')
     const steps: number[] = []
     const stop = new AbortController()

@@ -1,4 +1,4 @@
-/** Scripts that wait for a person: how many, with a clock that stands still, and at another replica than the one that asked. */
+/** Scripts that wait for a person: how many may, that their timeout stands still meanwhile, and answers that reach another replica. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -33,7 +33,7 @@ const files: FixtureServer = {
 
 type Answer = Awaited<ReturnType<typeof post>>
 
-/** As a client of 2026-07-28, which is asked by the answer to its call and calls again. */
+/** Runs a script as a client of 2026-07-28: it gets a question as the answer to its call, and answers it by calling again. */
 async function runAt({ router }: ScriptGateway, code: string, n: number, more: JsonObject = {}) {
   const params = { name: 'run_mcp_script', arguments: { code, input: { n } }, ...more }
   const body = modern('tools/call', params, CAN_BE_ASKED)
@@ -56,7 +56,7 @@ const allowing = (requestState: string) => ({
   inputResponses: { 'elicitation-1': { action: 'accept', content: { allow: 'once' } } },
 })
 
-test('sixteen scripts wait for people in addition to the one that may run, and the next gets the reason why it may not ask', async t => {
+test('sixteen scripts may wait for people besides the one that may run; the next one gets the reason why it cannot', async t => {
   const gateway = await startScriptGateway(
     t,
     { files },
@@ -76,7 +76,7 @@ test('sixteen scripts wait for people in addition to the one that may run, and t
   assert.equal(said(await runAt(gateway, CATCHING, MAX_WAITING, allowing(again))), 'wiped {"n":16}')
 })
 
-test('the timeout of a script does not run while a person is asked, and continues afterwards', async t => {
+test('the timeout of a script stands still while a person is asked, and continues afterwards', async t => {
   const clock = createManualClock()
   const code =
     'await tools.files.wipe(input); try { await tools.files.never() } catch {} for (;;) await tools.files.never()'
@@ -115,11 +115,11 @@ test('a script that waits at one replica continues through another, until the fi
     return startScriptGateway(t, { files }, ASK, {}, options)
   }
   const [first, second] = [await replica(), await replica()]
-  const [kept, lost] = [stateOf(await runAt(first, CODE, 1)), stateOf(await runAt(first, CODE, 2))]
-  assert.equal(said(await runAt(second, CODE, 1, allowing(kept))), 'wiped {"n":1}')
+  const [answered, orphaned] = [stateOf(await runAt(first, CODE, 1)), stateOf(await runAt(first, CODE, 2))]
+  assert.equal(said(await runAt(second, CODE, 1, allowing(answered))), 'wiped {"n":1}')
   assert.deepEqual([first.sent, second.sent], [['files:wipe'], []])
   await first.router.close(0)
-  const { json } = await runAt(second, CODE, 2, allowing(lost))
+  const { json } = await runAt(second, CODE, 2, allowing(orphaned))
   assert.match(JSON.stringify(json.error), /no longer waits; call the tool again/)
   assert.deepEqual([first.sent.length, second.sent], [1, []])
 })

@@ -1,4 +1,4 @@
-/** The life of scripts and their gateway: nothing is loaded before the first, a drain waits for those that run, bounds hold, traces tell them. */
+/** The threads of scripts: when they start and end, what happens if they fail, how they are limited, and how scripts are traced. */
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { test } from 'node:test'
@@ -34,6 +34,7 @@ function holding() {
   return { server, reached, release }
 }
 
+/** Each thread keeps a MessagePort open. */
 const threads = () => process.getActiveResourcesInfo().filter(name => name === 'MessagePort').length
 
 test('a gateway has no thread before its first script, and none after it was closed', async t => {
@@ -72,8 +73,7 @@ test('a gateway that is closed waits for running scripts, and ends them after a 
 
   const hasty = holding()
   const other = await startScriptGateway(t, { slow: hasty.server })
-  const lost = other.run('return tools.slow.hold({})')
-  const failed = assert.rejects(lost)
+  const failed = assert.rejects(other.run('return tools.slow.hold({})'))
   await hasty.reached
   await other.router.close(50)
   await failed
@@ -84,8 +84,9 @@ for (const [what, program] of Object.entries({
   'ends by itself': 'data:text/javascript,process.exit(3)',
   'throws while a script runs': `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => { throw new Error('broken') })`,
 }))
-  test(`a thread that ${what} is a failed script, and the next one gets another`, async () => {
+  test(`a thread that ${what} fails its script, and the next script gets another thread`, async t => {
     const sandboxes = createSandboxThreads(systemClock, new URL(program))
+    t.after(() => sandboxes.close())
     for (let run = 0; run < 2; run++) {
       const { outcome } = await sandboxes.run({
         source: 'return 1',
@@ -95,7 +96,6 @@ for (const [what, program] of Object.entries({
       })
       assert.equal(outcome.kind, 'failed')
     }
-    await sandboxes.close()
   })
 
 const asThread = (program: string) =>
@@ -103,20 +103,20 @@ const asThread = (program: string) =>
     `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; ${program}`)}`,
   )
 
-test('what a thread says is believed only in its form, of its run, and within bounds', async t => {
+test('messages of a thread that are malformed, of another run or too late are ignored, and its log is cut', async t => {
   const lies = `parentPort.on('message', ({ run, source }) => {
     if (source === undefined) return
-    const told = { run, memoryBytes: 1, requests: [], logged: '', sandboxMs: 1 }
+    const report = { run, memoryBytes: 1, requests: [], logged: '', sandboxMs: 1 }
     const request = { call: 1, kind: 'call', path: 'a:b', args: '{}' }
     for (const lie of [
-      'text', null, [], { ...told, run: String(run) }, { ...told, requests: 'none' },
-      { ...told, requests: [{ ...request, kind: 'eval' }] }, { ...told, requests: [{ ...request, call: '1' }] },
-      { ...told, requests: [{ ...request, path: 'x'.repeat(501) }] }, { ...told, requests: [{ ...request, args: {} }] },
-      { ...told, run: run + 1, outcome: { kind: 'returned', json: '"of another run"', late: 0 } },
-      { ...told, logged: 'x'.repeat(1e6) },
+      'text', null, [], { ...report, run: String(run) }, { ...report, requests: 'none' },
+      { ...report, requests: [{ ...request, kind: 'eval' }] }, { ...report, requests: [{ ...request, call: '1' }] },
+      { ...report, requests: [{ ...request, path: 'x'.repeat(501) }] }, { ...report, requests: [{ ...request, args: {} }] },
+      { ...report, run: run + 1, outcome: { kind: 'returned', json: '"of another run"', late: 0 } },
+      { ...report, logged: 'x'.repeat(1e6) },
     ]) parentPort.postMessage(lie)
-    parentPort.postMessage({ ...told, outcome: { kind: 'returned', json: '1', late: 0 } })
-    parentPort.postMessage({ ...told, requests: [request] })
+    parentPort.postMessage({ ...report, outcome: { kind: 'returned', json: '1', late: 0 } })
+    parentPort.postMessage({ ...report, requests: [request] })
   })`
   const sandboxes = createSandboxThreads(systemClock, asThread(lies))
   t.after(() => sandboxes.close())
@@ -135,8 +135,8 @@ test('what a thread says is believed only in its form, of its run, and within bo
 })
 
 test('a thread knows neither the environment nor the arguments of its process', async t => {
-  const told = `parentPort.on('message', () => { throw new Error(JSON.stringify([process.env, process.argv.slice(2), process.execArgv])) })`
-  const sandboxes = createSandboxThreads(systemClock, asThread(told))
+  const program = `parentPort.on('message', () => { throw new Error(JSON.stringify([process.env, process.argv.slice(2), process.execArgv])) })`
+  const sandboxes = createSandboxThreads(systemClock, asThread(program))
   t.after(() => sandboxes.close())
   const { outcome } = await sandboxes.run({
     source: 'return 1',
@@ -147,7 +147,7 @@ test('a thread knows neither the environment nor the arguments of its process', 
   assert.deepEqual(outcome, { kind: 'failed', message: '[{},[],[]]' })
 })
 
-test('the interpreter takes no more memory than its limit and 8 MiB', async t => {
+test('the interpreter exceeds its memory limit by at most 8 MiB', async t => {
   const sandboxes = createSandboxThreads(systemClock)
   t.after(() => sandboxes.close())
   for (const source of [
@@ -176,7 +176,7 @@ test('the memory of a script is not readable by the next one', async t => {
   assert.deepEqual(await gateway.value(scan), [0, 'undefined'])
 })
 
-test('sixteen scripts may wait for people beside those that run, and one more may not', () => {
+test('sixteen scripts may wait for people besides those that run, but not one more', () => {
   const gate = createScriptGate()
   const limits = { scripts: 1, scriptsPerClient: 1 }
   const waiting = Array.from({ length: WAITING }, (_, n) => {
@@ -194,7 +194,7 @@ test('sixteen scripts may wait for people beside those that run, and one more ma
   assert.deepEqual([gate.running(), gate.asking()], [0, 0])
 })
 
-test('one client cannot take the places of others', async t => {
+test('a client that uses up its own limit of scripts does not keep others from running theirs', async t => {
   const { server, release } = holding()
   const rules = [rule('red', 'slow'), rule('blue', 'slow')]
   const access = { ...OPEN_ACCESS, auth: TOKENS, rules }

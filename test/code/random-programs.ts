@@ -1,8 +1,8 @@
-/** Random programs of loops, calls, branches and failures, and what Node makes of them. */
+/** Random programs of loops, calls, branches and failures, and their results in Node. */
 import { createContext, Script } from 'node:vm'
 import fc from 'fast-check'
 
-/** What the tools of the tests do, for the reference. */
+/** What the tools of the random programs do, in the sandbox and in Node. */
 export function stubTool(tool: string, args: { n?: number }): unknown {
   if (tool === 'fail') throw new Error(`no ${args.n}`)
   if (tool === 'double') return { value: (args.n ?? 0) * 2 }

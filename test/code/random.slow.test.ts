@@ -1,4 +1,4 @@
-/** Random programs give in the sandbox what they give in Node; and thousands of runs leave no memory behind. RUNS and SOAK ask for more. */
+/** Random programs have the same results in the sandbox as in Node, and many runs leak no memory. The variables RUNS and SOAK set how many. */
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, test } from 'node:test'
@@ -55,7 +55,9 @@ test(`${RUNS} random programs end as in Node: the same value, or the same kind o
   await fc.assert(property, { numRuns: RUNS, seed: 42 })
 })
 
-test(`${SOAK} runs leave no memory behind`, { timeout: SOAK_LIMIT_MS }, async t => {
+test(`the heap grows by less than ${MAX_GROWTH_MI} MiB in ${SOAK} runs`, {
+  timeout: SOAK_LIMIT_MS,
+}, async t => {
   const sources = [
     'const rows = await Promise.all([1, 2, 3].map(n => tools.stub.double({n}))); return rows.length',
     'return "x".repeat(1e6).length',
@@ -65,7 +67,7 @@ test(`${SOAK} runs leave no memory behind`, { timeout: SOAK_LIMIT_MS }, async t 
   const runAll = async (count: number) => {
     for (let at = 0; at < count; at++) await run(sources[at % sources.length] as string)
   }
-  // So many that each thread was replaced, and what is compiled is compiled.
+  // Enough that each thread was replaced once and the code is compiled.
   await runAll(WARM_UP)
   const samples = [await memory()]
   for (let tenth = 0; tenth < TENTHS; tenth++) {
@@ -78,7 +80,7 @@ test(`${SOAK} runs leave no memory behind`, { timeout: SOAK_LIMIT_MS }, async t 
   assert.ok(first && last && last.heapMi - first.heapMi < MAX_GROWTH_MI, JSON.stringify(samples))
 })
 
-/** Of the heap, after everything that can be collected was. */
+/** The memory that is in use after garbage collection. */
 async function memory(): Promise<{ heapMi: number; residentMi: number }> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')

@@ -1,4 +1,4 @@
-/** Reviewed scripts are tools: found, listed, checked, granted and recorded as any, and run with the rights of their caller. */
+/** Reviewed scripts are tools: found, listed, checked, granted and recorded as any other, and run with the rights of their caller. */
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -71,7 +71,7 @@ async function call(
 
 const textOf = ({ content }: ToolResult, at = 0): string => content[at]?.text ?? ''
 
-test('a reviewed script is found by search and called like any tool, by every name and in every profile', async t => {
+test('a reviewed script is found by search and called like any tool, by each of its names, and also listed in the profile direct', async t => {
   const gateway = await startScriptGateway(t, { numbers: NUMBERS }, {}, { scripts: [SUM] })
   const url = (profile: string) => new URL(`/mcp/${profile}`, gateway.router.url)
   const found = await post(url('hierarchical'), 'discover_mcp_tools', { query: 'add squares of numbers' })
@@ -90,7 +90,7 @@ test('a reviewed script is found by search and called like any tool, by every na
   assert.ok(listed.some(({ name }) => name === 'scripts__sum-of-squares'))
 })
 
-test('arguments are corrected and checked by the inputSchema, on the route of the server alone too', async t => {
+test('arguments are corrected and checked by the inputSchema; the own route of the server scripts checks them too', async t => {
   const config = { scripts: [SUM], exposeServers: true }
   const gateway = await startScriptGateway(t, { numbers: NUMBERS }, {}, config)
   assert.equal(textOf(await call(gateway, 'scripts:sum-of-squares', { upTo: '2' })), '{"sum":5}')
@@ -111,7 +111,7 @@ test('without code mode there are no scripts', async t => {
   assert.match(textOf(answer as ToolResult), /There is no (tool|server)/)
 })
 
-test('a script runs with the rights of its caller, who may see it by a rule that selects it', async t => {
+test('a script runs with the rights of its caller, and exists only for callers with a rule that selects it', async t => {
   const credentials = {
     secret: (name: string) => (name === 'callers' ? { red: RED, blue: BLUE } : undefined),
   }
@@ -135,7 +135,7 @@ test('a script runs with the rights of its caller, who may see it by a rule that
   assert.deepEqual(gateway.sent, [])
 })
 
-test('a sidecar gets the scripts that its pod may use, and makes tools of them itself', async t => {
+test('a sidecar gets the scripts, but not the server of tools that its own router makes of them', async t => {
   const scripts = [SUM, script('other', 'return 1')]
   const gateway = await startScriptGateway(t, { numbers: NUMBERS }, {}, { scripts })
   const catalog = gateway.router.catalog()
@@ -152,7 +152,7 @@ test('a sidecar gets the scripts that its pod may use, and makes tools of them i
   assert.deepEqual([...catalogs.keys()], ['numbers'])
 })
 
-test('a script of an agent may call reviewed scripts, one after another; these call no others', async t => {
+test('a script of an agent may call reviewed scripts, which run one after another; reviewed scripts call no scripts', async t => {
   const scripts = [
     SUM,
     script('again', 'return tools.scripts["sum-of-squares"]({ upTo: 1 })'),
@@ -176,7 +176,7 @@ test('a script of an agent may call reviewed scripts, one after another; these c
   )
 })
 
-test('destructive tools ask, and readOnly scripts call only what is known to only read', async t => {
+test('scripts call no destructive tool if the caller cannot be asked, and readOnly scripts only tools that are known to only read', async t => {
   const scripts = [
     script('wipe', 'return tools.numbers.drop({})'),
     script('careful', 'return tools.numbers.square({ of: 2 })', { readOnly: true }),
@@ -202,7 +202,7 @@ test('with code.tools.readOnly no script writes, and run_mcp_script says that it
   assert.match(content[0]?.text ?? '', /not known to only read/)
 })
 
-test('the audit stream records who ran which script, and its calls', async t => {
+test('the audit stream records each run of a script with its calls, and the script that called it', async t => {
   const lines: JsonObject[] = []
   const auditStream = () =>
     new Writable({

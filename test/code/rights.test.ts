@@ -1,4 +1,4 @@
-/** A script does only what its caller could do call by call: rules, pins, limits, and the record of it all. */
+/** A script can do only what its caller could do with single calls: access rules, pinned tools, limits, and what is recorded. */
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ const RULES = [
 ]
 const access = { ...OPEN_ACCESS, auth: TOKENS, rules: RULES }
 
-test('scripts cannot use what their caller may not use, in any spelling and in no way', async t => {
+test('scripts cannot use what their caller may not use, however they write its name', async t => {
   const { run, sent } = await startScriptGateway(t, SERVERS, {}, { access }, { credentials })
   const spellings = [
     'tools.cobalt.cobalt_get({})',
@@ -45,7 +45,7 @@ test('scripts cannot use what their caller may not use, in any spelling and in n
   assert.deepEqual(sent, ['vermilion:vermilion_get'])
 })
 
-test('what one caller kept, another cannot read', async t => {
+test('a value that one caller kept cannot be read by another', async t => {
   const { run } = await startScriptGateway(t, SERVERS, {}, { access }, { credentials })
   const kept = await run('return keep({secret: 1})', { token: RED })
   const handle = kept.content[0]?.text
@@ -55,7 +55,7 @@ test('what one caller kept, another cannot read', async t => {
   assert.match(other.content[0]?.text ?? '', /kept for somebody else/)
 })
 
-test('tools that wait for approval and servers that are switched off are not called, by any spelling', async t => {
+test('tools that wait for approval and suspended servers are not called, however scripts write their names', async t => {
   const tool = { name: 'read', inputSchema: ANY }
   const changed = {
     definition: tool,
@@ -90,7 +90,7 @@ test('tools that wait for approval and servers that are switched off are not cal
   assert.deepEqual(sent, [])
 })
 
-test('each call counts against the limits of calls and of requests', async t => {
+test('each call of a script counts against the limits of calls and of requests', async t => {
   const limited = {
     ...access,
     rateLimits: [{ per: 'Caller' as const, counts: 'calls' as const, limit: 3, everyMs: 60_000, burst: 3 }],
@@ -133,7 +133,7 @@ test('code.tools restricts scripts, and nothing else', async t => {
   assert.deepEqual(sent, ['cobalt:cobalt_get'])
 })
 
-test('destructive tools are called, asked about or refused as the gateway is configured', async t => {
+test('destructive tools are called without a question only if the gateway allows that', async t => {
   const files: FixtureServer = {
     offers: {
       tools: [
@@ -156,7 +156,7 @@ test('destructive tools are called, asked about or refused as the gateway is con
   }
 })
 
-test("the audit stream has one id for a script and its calls, and the script's text only if arguments are recorded in full", async t => {
+test('the audit stream has one id for a script and its calls, and the text of the script only with full arguments', async t => {
   for (const how of ['Digest', 'Full'] as const) {
     let text = ''
     const stream = new Writable({
@@ -188,10 +188,10 @@ test("the audit stream has one id for a script and its calls, and the script's t
       .split('\n')
       .filter(Boolean)
       .map(line => JSON.parse(line) as Record<string, unknown>)
-    const told = lines
+    const records = lines
       .filter(({ script }) => script === id)
       .map(({ method, outcome, target }) => [method, outcome, (target as { server?: string })?.server])
-    assert.deepEqual(told, [
+    assert.deepEqual(records, [
       ['tools/call', 'ok', 'vermilion'],
       ['tools/call', 'ok', 'cobalt'],
       ['script', 'ok', undefined],

@@ -53,7 +53,7 @@ export type ScriptGateway = {
 
 export type RunOptions = { input?: unknown; token?: string; signal?: AbortSignal; profile?: string }
 
-/** Closed after the test. */
+/** Resolves when the gateway has a catalog; it is closed after the test. */
 export async function startScriptGateway(
   t: Pick<TestContext, 'after'>,
   servers: Record<string, FixtureServer>,
@@ -77,9 +77,9 @@ export async function startScriptGateway(
     ...options,
   })
   t.after(() => router.close(0))
-  const usual = { allowedProfiles: ['search', 'registry', 'direct', 'code'] as const }
-  const given = { allowedProfiles: [...usual.allowedProfiles], code: codeOf(code), ...config }
-  source.publish(snapshotOf(servers, given, 1))
+  const defaults = { allowedProfiles: ['search', 'registry', 'direct', 'code'] as const }
+  const settings = { allowedProfiles: [...defaults.allowedProfiles], code: codeOf(code), ...config }
+  source.publish(snapshotOf(servers, settings, 1))
   while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
   const run: ScriptGateway['run'] = async (source, more = {}) => {
     const { profile = 'code', input } = more

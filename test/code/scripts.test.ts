@@ -1,4 +1,4 @@
-/** What agents get from scripts: values, failures with their places, the host's own lines, and large results by parts. */
+/** What agents get from scripts: values, errors with their lines, the line that lists the calls, and large results in parts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { FixtureServer, ToolResult } from '../meta/fixture.ts'
@@ -84,7 +84,7 @@ function texts({ content }: ToolResult): string[] {
   return content.map(({ text }) => text)
 }
 
-test('a script may be a body, one expression, or a function, within fences of Markdown or with types', async () => {
+test('a script may be statements, an expression or a function, with types or inside a Markdown code fence', async () => {
   const sources = [
     'return 1 + 1',
     '1 + 1',
@@ -98,7 +98,7 @@ test('a script may be a body, one expression, or a function, within fences of Ma
   assert.deepEqual(await gateway.value('return input.a', { a: [1] }), [1])
 })
 
-test('a result is a value of one kind for each tool', async () => {
+test('a call of a tool resolves with the value of its result: text, parsed JSON, structured content or a list', async () => {
   assert.deepEqual(await gateway.value('return tools.shop.item({n: 3})'), { id: 3, title: 'Thing' })
   assert.equal(await gateway.value('return typeof await tools.shop.text()'), 'string')
   assert.equal(await gateway.value('return tools.shop.wrapped()'), 7)
@@ -111,7 +111,7 @@ test('a result is a value of one kind for each tool', async () => {
   assert.deepEqual(await gateway.value('return read("shop|file:///stock.json")'), { apples: 3 })
 })
 
-test('names may differ in case and separators, and the error for an unknown one has the nearest names', async () => {
+test('names may have other separators, and the error for an unknown name contains the nearest ones', async () => {
   const { content } = await gateway.run('return tools.odd_name.get_it({a: 1})')
   assert.match(content[0]?.text ?? '', /get-it/)
   assert.match(content.at(-1)?.text ?? '', /1 call in .*odd-name:get-it 1/)
@@ -208,7 +208,8 @@ test('a kept value passes from one script to the next of the same caller', async
   )
 })
 
-test('tools are found as declarations, by agents and within scripts', async () => {
+test('discover finds tools within scripts, with declarations that include the types of results seen before', async () => {
+  await gateway.value('return tools.shop.item({n: 1})')
   const found = (await gateway.value('return discover("get an item", {limit: 2})')) as {
     path: string
     declaration: string

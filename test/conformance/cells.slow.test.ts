@@ -6,7 +6,7 @@ import { CLIENT_KINDS, openClient } from './cells/clients.ts'
 import { FEATURES, hashOfTools } from './cells/features.ts'
 import { KINDS, startCells } from './cells/servers.ts'
 
-/** Of one conversation; what hangs is told as the feature that hangs. */
+/** For one feature, so that the report names the feature that hangs. */
 const LIMIT_MS = 10_000
 let gateway: LocalGateway
 const urlOf = (server: string) => new URL(`/servers/${server}/mcp`, gateway.url).href
@@ -18,7 +18,7 @@ after(() => gateway?.close())
 
 for (const kind of KINDS) {
   for (const clientKind of CLIENT_KINDS) {
-    test(`${clientKind} before ${kind.name}`, async t => {
+    test(`${clientKind} uses every feature of ${kind.name}`, async t => {
       const client = await openClient(clientKind, urlOf(kind.name))
       t.after(() => client.close())
       const cell = { client, kind }
@@ -26,7 +26,7 @@ for (const kind of KINDS) {
         await t.test(feature.does, { timeout: LIMIT_MS }, () => feature.run(cell))
     })
 
-    test(`${clientKind} without capabilities gets no questions of ${kind.name}`, async t => {
+    test(`${clientKind} without capabilities gets no questions from ${kind.name}`, async t => {
       const client = await openClient(clientKind, urlOf(kind.name), { silent: true })
       t.after(() => client.close())
       const failed = await client.call('test_missing_capability').catch(error => String(error.message))

@@ -18,7 +18,7 @@ type Call = { name: string; arguments: JsonObject }
 
 const url = process.argv.at(-1) ?? ''
 const space = createWorkspace()
-// a server of 2025 may ask outside of any call's stream: whose question that is can be told of a client's own session alone
+// a server of 2025 may ask outside of the stream of a call: only a client's own session says whose question that is
 const legacy = process.env.MCP_CONFORMANCE_PROTOCOL_VERSION !== '2026-07-28'
 space.write('suite', { remote: { url }, sessions: legacy ? 'perClient' : 'shared' })
 const gateway = await startTestGateway(space, { exposeServers: true })
@@ -45,7 +45,7 @@ async function useAll(endpoint: URL): Promise<void> {
   await client.close()
 }
 
-/** Those that the suite wants, where it says which. */
+/** The calls that the suite names, or else `calls`. */
 function namedCalls(calls: Call[]): Call[] {
   const { toolCalls } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as { toolCalls?: Call[] }
   return toolCalls ?? calls

@@ -32,7 +32,7 @@ after(async () => {
 
 for (const { requirement, script, mode, protocol } of PYTHONS) {
   for (const upstream of ['legacy', 'modern']) {
-    test(`the client of ${requirement} speaks ${protocol} before a ${upstream} server: lists, calls, progress, questions`, async t => {
+    test(`the Python client ${requirement} in ${protocol} lists, calls, gets progress and questions of a ${upstream} server`, async t => {
       const python = await pythonWith(requirement)
       if (!python) return t.skip(`neither uv nor python3 could install ${requirement}`)
       const program = join(import.meta.dirname, '..', 'clients', 'python', script)
@@ -69,7 +69,7 @@ const ROUTES = [
 
 for (const era of ['legacy', 'auto', 'modern'] as const) {
   for (const { route, tool, prompt, uri } of ROUTES) {
-    test(`the inspector in era ${era} lists strictly, calls, reads and prompts at ${route}`, async () => {
+    test(`the inspector in era ${era} lists valid tools, calls one, reads a resource and gets a prompt at ${route}`, async () => {
       const said = (...args: string[]) => inspected(`${gateway.url}${route}`, era, args)
       assert.match(await said('--method', 'tools/list', '--strict'), new RegExp(`"${tool}"`))
       assert.match(await said('--method', 'tools/call', '--tool-name', tool), /simple text response/)

@@ -7,7 +7,7 @@ import { ALL, reportOn } from './passing.ts'
 import { PATHS } from './paths.ts'
 import { REVISIONS, testServer } from './suite.ts'
 
-/** A server on stdio has arguments and `_meta` alone. */
+/** A server on stdio gets no headers, only arguments and `_meta`. */
 const WITHOUT_HEADERS = ['stdio', 'bridge']
 
 for (const [name, open] of Object.entries(PATHS)) {
@@ -18,7 +18,7 @@ for (const [name, open] of Object.entries(PATHS)) {
       await t.test(`to ${revision}`, async t =>
         judge(t, name, revision, await testServer(path.url, revision)),
       )
-      await t.test(`and passes all of a call of ${revision} on`, async () => {
+      await t.test(`passes on all parts of a call of ${revision}`, async () => {
         const expected = WITHOUT_HEADERS.includes(name) ? { ...ALL, headers: {} } : ALL
         assert.deepEqual(await reportOn(path.url, revision), expected)
       })

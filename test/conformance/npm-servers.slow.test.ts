@@ -1,4 +1,4 @@
-/** Real servers of npm as upstreams: each is installed, started, listed as it was recorded, and called once; some through a bridge too. */
+/** Real servers of npm as upstreams: each is installed, started and called once, and lists as many tools as were recorded; some also through a bridge. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { NPM_SERVERS, type NpmServer } from './npm-servers.ts'
 const AT_ONCE = 2
 /** Of one server, its installation included. */
 const LIMIT_MS = 600_000
-/** Packages stay from one run to the next; what is listed does not. */
+/** Packages are kept from one run to the next, lists of tools are not. */
 const CACHE = join(cacheFolder(process.env), 'npm-servers')
 
 type Recorded = { package: string; version: string; args: string[]; toolCount: number }
@@ -31,7 +31,9 @@ before(() => {
 
 describe('servers of npm', { concurrency: AT_ONCE, skip }, () => {
   for (const server of NPM_SERVERS) {
-    test(`${server.recorded} lists what was recorded and answers`, { timeout: LIMIT_MS }, async t => {
+    test(`${server.recorded} lists as many tools as were recorded, and answers a call`, {
+      timeout: LIMIT_MS,
+    }, async t => {
       const space = workspace(t)
       const { package: name, version, args, env } = sourceOf(server, space)
       space.write('server', { npm: { package: name, version, args }, env })
@@ -40,7 +42,9 @@ describe('servers of npm', { concurrency: AT_ONCE, skip }, () => {
   }
 
   for (const server of NPM_SERVERS.filter(({ bridged }) => bridged)) {
-    test(`${server.recorded} does so through a bridge`, { timeout: LIMIT_MS }, async t => {
+    test(`${server.recorded} lists as many tools as were recorded, and answers a call, through a bridge`, {
+      timeout: LIMIT_MS,
+    }, async t => {
       const space = workspace(t)
       const { package: name, version, args } = sourceOf(server, space)
       const { signal } = new AbortController()
@@ -100,7 +104,7 @@ async function judge(server: NpmServer, gateway: LocalGateway): Promise<void> {
   assert.match(JSON.stringify(await said), server.says)
 }
 
-/** Whole: npm may need a proxy or certificates that it names. No browser is fetched. */
+/** The whole environment, since npm may need the proxy or certificates that it names; but Puppeteer downloads no browser. */
 function ownEnvironment(): Record<string, string> {
   const all = Object.entries({ ...process.env, PUPPETEER_SKIP_DOWNLOAD: '1' })
   return Object.fromEntries(all.map(([name, value]) => [name, value ?? '']))

@@ -86,7 +86,7 @@ export const NPM_SERVERS: readonly NpmServer[] = [
     arguments: { a: 19, b: 23 },
     says: /42/,
     bridged: true,
-    tools: { count: 13, because: 'three are listed to clients alone that can be asked' },
+    tools: { count: 13, because: 'three are listed only to clients that can be asked' },
   },
   {
     recorded: 'modelcontextprotocol__server-filesystem',

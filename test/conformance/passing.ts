@@ -1,4 +1,4 @@
-/** What of a call reaches the fixture on a path, as its tool `report` tells it. */
+/** Which parts of a call reach the fixture on a path, as its tool `report` returns them. */
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Revision } from './suite.ts'
 
@@ -16,14 +16,14 @@ const SENT_META = {
 }
 const ARGUMENTS = { region: 'us-west1', big: { list: [true, 1.5, 'ü'] } }
 
-/** What arrives where nothing is between. */
+/** What arrives if nothing is between client and fixture. */
 export const ALL: Passed = {
   args: ARGUMENTS,
   meta: SENT_META,
   headers: { ...TRACE, 'mcp-param-region': 'us-west1' },
 }
 
-/** Calls `report` once, with everything that should pass. */
+/** Calls `report` once, with everything that should be passed on. */
 export async function reportOn(url: string, revision: Revision): Promise<Passed> {
   const modern = revision === '2026-07-28'
   const envelope = modern
@@ -62,8 +62,8 @@ async function openSession(url: string, revision: Revision): Promise<Record<stri
   const response = await post(url, { jsonrpc: '2.0', id: 1, method: 'initialize', params })
   await response.text()
   const session = { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }
-  const said = await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, session)
-  await said.text()
+  const initialized = await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, session)
+  await initialized.text()
   return session
 }
 

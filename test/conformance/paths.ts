@@ -1,4 +1,4 @@
-/** The ways on which the suite reaches the fixture, each of real processes. */
+/** The paths on which the suite reaches the fixture, each made of real processes. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -98,7 +98,7 @@ async function quickFixture() {
   }
 }
 
-/** A gateway whose one server is the fixture; `behind` ends with it. `beside`: other manifests. */
+/** Starts a gateway whose one server is the fixture. `behind` is stopped with it; `beside` are other manifests. */
 async function startPath(
   route: string,
   spec: object,

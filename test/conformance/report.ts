@@ -1,4 +1,4 @@
-/** What is said of a path and a revision. Pure. */
+/** The report on a path and a revision. Pure. */
 import type { Finding, Outcome, Revision } from './suite.ts'
 
 /** What failed and what the suite warns of, then one line that counts. */

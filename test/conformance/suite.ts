@@ -8,7 +8,7 @@ import { clientFile } from '../support/test-clients.ts'
 
 const PACKAGE = ['@modelcontextprotocol', 'conformance']
 const AUTHORIZATION = /^auth\//
-/** What the suite says of a scenario that another revision has. */
+/** What the suite prints for a scenario of another revision. */
 const NOT_OF_REVISION = /^SKIPPED: scenario '/m
 const TIME = /-\d{4}-\d\d-\d\dT.*$/
 const SCENARIO_LIMIT_MS = 60_000
@@ -28,25 +28,25 @@ export type Outcome = {
   warned: Finding[]
   /** All that the suite printed. */
   output: string
-  /** What a reader of the count has to know. */
+  /** A remark that the report adds to the count. */
   aside?: string
 }
 
 export type Finding = { scenario: string; reasons: string[] }
 
 type Check = { name: string; status: string; description: string; errorMessage?: string }
-type Leg = 'server' | 'client'
+type Side = 'server' | 'client'
 
 export type Required = {
   apply: string[]
-  /** Of clients alone: flows that have a user before a login page. */
+  /** Of clients only: flows that need a user at a login page. */
   authorization: string[]
 }
 
 /** What a revision requires of servers or of clients. */
-export async function requiredScenarios(leg: Leg, revision: Revision): Promise<Required> {
+export async function requiredScenarios(side: Side, revision: Revision): Promise<Required> {
   const file = await clientFile(...PACKAGE, 'requirements', `${revision}.yaml`)
-  const all = (parse(readFileSync(file, 'utf8')) as Record<Leg, string[]>)[leg]
+  const all = (parse(readFileSync(file, 'utf8')) as Record<Side, string[]>)[side]
   return {
     apply: all.filter(scenario => !AUTHORIZATION.test(scenario)),
     authorization: all.filter(scenario => AUTHORIZATION.test(scenario)),
@@ -103,7 +103,7 @@ export async function testClient(
 }
 
 async function conformance(
-  leg: Leg,
+  side: Side,
   args: string[],
   options: readonly string[] = [],
 ): Promise<{ output: string; checks: Map<string, Check[]> }> {
@@ -111,20 +111,20 @@ async function conformance(
   try {
     const entry = await clientFile(...PACKAGE, 'dist', 'index.js')
     const limits = ['--timeout', String(SCENARIO_LIMIT_MS), '--output-dir', folder]
-    const { stdout, stderr } = await run(process.execPath, [...options, entry, leg, ...args, ...limits], {
+    const { stdout, stderr } = await run(process.execPath, [...options, entry, side, ...args, ...limits], {
       limitMs: RUN_LIMIT_MS,
     })
-    return { output: stdout + stderr, checks: readChecks(folder, leg) }
+    return { output: stdout + stderr, checks: readChecks(folder, side) }
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
 /** By scenario; the suite names each folder `server-SCENARIO-TIME`, or `SCENARIO-TIME` of a client. */
-function readChecks(folder: string, leg: Leg): Map<string, Check[]> {
+function readChecks(folder: string, side: Side): Map<string, Check[]> {
   return new Map(
     readdirSync(folder).flatMap(name => {
-      const scenario = name.replace(leg === 'server' ? 'server-' : '', '').replace(TIME, '')
+      const scenario = name.replace(side === 'server' ? 'server-' : '', '').replace(TIME, '')
       const file = join(folder, name, 'checks.json')
       return existsSync(file) ? [[scenario, JSON.parse(readFileSync(file, 'utf8')) as Check[]] as const] : []
     }),
@@ -139,7 +139,12 @@ function judge(required: readonly string[], checks: Map<string, Check[]>, output
         .map(check => `${check.name}: ${check.errorMessage ?? check.description}`)
       return reasons.length > 0 ? [{ scenario, reasons }] : []
     })
-  const silent = required.filter(scenario => !checks.get(scenario)?.length)
-  const unheard = silent.map(scenario => ({ scenario, reasons: ['the suite said nothing of it'] }))
-  return { required, failed: [...withStatus('FAILURE'), ...unheard], warned: withStatus('WARNING'), output }
+  const missing = required.filter(scenario => !checks.get(scenario)?.length)
+  const unreported = missing.map(scenario => ({ scenario, reasons: ['the suite reported no check'] }))
+  return {
+    required,
+    failed: [...withStatus('FAILURE'), ...unreported],
+    warned: withStatus('WARNING'),
+    output,
+  }
 }

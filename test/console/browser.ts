@@ -16,7 +16,7 @@ export function skipBrowser(): false | string {
 
 /** To be closed by the caller. */
 export function openBrowser(): Promise<Browser> {
-  // Root has no sandbox of its own.
+  // Chromium has no sandbox for root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   return chromium.launch({ executablePath: PROGRAM, args })
 }
@@ -29,7 +29,7 @@ export type Watched = {
   end(): Promise<void>
 }
 
-/** A page of which every error, violation and foreign request is noted. */
+/** Opens a page and notes its errors, its violations of the policy, and its requests to others. */
 export async function openPage(
   browser: Browser,
   base: string,

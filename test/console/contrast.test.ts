@@ -1,4 +1,4 @@
-/** The colours of the console's tokens can be told apart, in both themes (WCAG 2.2: 4.5 for text, 3 for edges of controls). */
+/** The colours of the console's tokens have enough contrast, in both themes (WCAG 2.2: 4.5 for text, 3 for edges of controls). */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const PAIRS: [string, string, number][] = [
 ]
 
 for (const [at, theme] of ['light', 'dark'].entries())
-  test(`every pair of colours that meets has enough contrast: ${theme}`, () => {
+  test(`colours that are used on one another have enough contrast: ${theme}`, () => {
     const wrong = PAIRS.flatMap(([front, back, least]) => {
       const found = contrast(tokens.get(front)?.[at] ?? '', tokens.get(back)?.[at] ?? '')
       return found >= least ? [] : [`${front} on ${back}: ${found.toFixed(2)}`]

@@ -1,4 +1,4 @@
-/** The console as it is used: by keyboard, with servers that crash and ask, with a gateway that goes and comes back, with a token. */
+/** The console as it is used: by keyboard, with servers that crash and ask, with a gateway that stops and starts again, with a token. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -32,7 +32,9 @@ async function reach(page: Page, name: string): Promise<void> {
   throw new Error(`nothing called ${name} is reached by Tab`)
 }
 
-test('a tool can be found, its form filled in and the tool called by keyboard alone', { skip }, async t => {
+test('a tool can be found, its form filled in and the tool called with the keyboard only', {
+  skip,
+}, async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
@@ -56,7 +58,9 @@ test('a tool can be found, its form filled in and the tool called by keyboard al
   await end()
 })
 
-test('by keyboard alone, a part of its path is enough to see why a tool was not found', { skip }, async t => {
+test('with the keyboard only, part of the path of a tool is enough to see why a search did not find it', {
+  skip,
+}, async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
@@ -84,7 +88,7 @@ test('a server that crashes while its page is open shows its state, the reason a
   await visit(page, gateway.base, '/servers/dying')
   await page.locator('header .state.ready').waitFor()
   const dies = { tool_path: 'dying:die', arguments: { code: 7, last: 'out of ink' } }
-  // It is started again at once after the first crash, and later after longer and longer waits, which are long enough to be seen.
+  // After the first crash it is started again at once, after later ones with longer and longer delays, during which the page shows the problem.
   for (let crashes = 0; crashes < 4; crashes++) await callTool(gateway.url, 'execute_mcp_tool', dies)
   await page.locator('header .problem', { hasText: 'out of ink' }).waitFor()
   await page.getByText(/\d changes; last at/).waitFor()
@@ -95,7 +99,7 @@ test('a server that crashes while its page is open shows its state, the reason a
   await end()
 })
 
-test('the stream is lost and comes back: what is shown stays, and no call is there twice', {
+test('while the event stream is interrupted the calls stay on the page, and afterwards none is there twice', {
   skip,
 }, async t => {
   const port = await freePort()
@@ -126,7 +130,7 @@ test('the stream is lost and comes back: what is shown stays, and no call is the
   await page.context().close()
 })
 
-test('a question of a server has a form, and its answer reaches the server', { skip }, async t => {
+test('a question of a server is shown as a form, and the answer reaches the server', { skip }, async t => {
   const gateway = await startConsole({ asking: scriptCommand('test/upstreams/asking/modern.ts') })
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
@@ -163,7 +167,9 @@ test('a destructive tool is called only after a second click', { skip }, async t
   await end()
 })
 
-test('wake, restart and read again do what they say', { skip }, async t => {
+test('Restart starts a new process, and Read again reads the list without starting one', {
+  skip,
+}, async t => {
   const gateway = await startConsole({ asking: scriptCommand('test/upstreams/asking/modern.ts') })
   t.after(gateway.close)
   const pid = async () =>
@@ -183,7 +189,7 @@ test('wake, restart and read again do what they say', { skip }, async t => {
   await end()
 })
 
-test('a gateway with callers asks for a token, and keeps it nowhere', { skip }, async t => {
+test('if the gateway requires a token, the page asks for it and stores it nowhere', { skip }, async t => {
   const token = 'a-token-of-more-than-32-characters-0'
   const gateway = await startConsole(undefined, { token })
   t.after(gateway.close)

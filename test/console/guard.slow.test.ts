@@ -19,7 +19,7 @@ const DATA = [
 ]
 const KIB = 1_024
 
-/** With any Host header, which fetch does not let one set. */
+/** The status of a request, which may have any Host header; fetch cannot set one. */
 function status(url: string, headers: Record<string, string>, method = 'GET', body = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers }, response => {
@@ -31,7 +31,7 @@ function status(url: string, headers: Record<string, string>, method = 'GET', bo
   })
 }
 
-test('the page and its data are for this machine and its own pages', async t => {
+test('requests for the page or its data from other hosts, origins or sites are refused', async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { base } = gateway
@@ -48,7 +48,7 @@ test('the page and its data are for this machine and its own pages', async t => 
   }
 })
 
-test('an action needs the origin of the console and JSON, and names a server that is there', async t => {
+test('an action needs the origin of the console, JSON, a known action and a server that exists', async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { base } = gateway
@@ -97,7 +97,7 @@ test('if the gateway distinguishes callers, the console shows only what the call
   }
 })
 
-test('every answer has the policy of the page, and no other page may read it', async t => {
+test('every answer has security headers and allows no other origin, and only assets are cached', async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const { base } = gateway
@@ -123,14 +123,14 @@ test('every answer has the policy of the page, and no other page may read it', a
   assert.equal((await fetch(`${base}console/call?seq=1`)).status, 404)
 })
 
-test('without the page nothing of the console is served', async t => {
+test('a gateway without the built page serves neither console nor data', async t => {
   const gateway = await startConsole(undefined, { page: undefined })
   t.after(gateway.close)
   for (const path of ['', 'console/tools', 'console/events'])
     assert.equal((await fetch(`${gateway.base}${path}`)).status, 404)
 })
 
-test('at most 16 pages are open at once', async t => {
+test('at most 16 event streams are open at once', async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const stop = new AbortController()
@@ -141,7 +141,7 @@ test('at most 16 pages are open at once', async t => {
   stop.abort()
 })
 
-test('a page that lost its stream gets only the calls that it lacks', async t => {
+test('a page that opens its event stream again gets only the calls that it missed', async t => {
   const gateway = await startConsole()
   t.after(gateway.close)
   const call = () =>
@@ -200,7 +200,7 @@ test('the built page is small, and names no other host', async () => {
     const urls = [...text.matchAll(/https?:\/\/[^\s"'`)]+/g)].map(([url]) => url)
     const foreign = urls.filter(
       url =>
-        // The second is an address of this machine, which is shown, not asked.
+        // Names of XML namespaces, and an address of this machine that the page only shows.
         !/^http:\/\/(?:www\.w3\.org\/(?:2000\/svg|1999\/xhtml|1998\/Math\/MathML)|127\.0\.0\.1:)/.test(url),
     )
     assert.deepEqual(foreign, [], name)

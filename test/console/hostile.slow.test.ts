@@ -1,4 +1,4 @@
-/** A hostile catalog does nothing to the page: it is text, however much of it there is. */
+/** A hostile catalog cannot break the page: it is shown as text, however large it is. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -10,9 +10,9 @@ import { hostileServer } from './hostile.ts'
 
 const skip = skipBrowser()
 const MANY = 10_000
-/** 60 s by hand. */
+/** PORTOLAN_FLOOD_SECONDS=60 makes a longer test. */
 const FLOOD_MS = Number(process.env.PORTOLAN_FLOOD_SECONDS ?? 8) * 1_000
-const A_SECOND = 500
+const CALLS_PER_SECOND = 500
 const MAX_HEAP_BYTES = 80 * 1024 * 1024
 const PAGES = [
   '/overview',
@@ -30,7 +30,9 @@ const PAGES = [
   '/tools/%3Cscript%3E',
 ]
 
-test('markup, hidden characters and huge texts of servers are text, and break no page', { skip }, async t => {
+test('markup, hidden characters and huge texts of servers are shown as text and break no page', {
+  skip,
+}, async t => {
   const { spec, remove } = hostileServer(20)
   t.after(remove)
   const gateway = await startConsole({ hostile: spec })
@@ -60,7 +62,7 @@ test('markup, hidden characters and huge texts of servers are text, and break no
   )
 })
 
-test('a list of 10,000 tools is there within a second, and a flood of calls takes no memory', {
+test('10,000 tools are filtered within a second, and a flood of calls keeps the heap below 80 MiB', {
   skip,
 }, async t => {
   const { spec, remove } = hostileServer(MANY)
@@ -97,11 +99,11 @@ test('a list of 10,000 tools is there within a second, and a flood of calls take
   while (performance.now() < stop) {
     answered.push(await pausedAfterMs(page))
     const second = performance.now() + 1_000
-    for (let at = 0; at < A_SECOND / 25; at++)
+    for (let at = 0; at < CALLS_PER_SECOND / 25; at++)
       calls += (await Promise.all(Array.from({ length: 25 }, call))).length
     await delay(systemClock, Math.max(0, second - performance.now()))
   }
-  // As above, the best.
+  // The best one, as above.
   assert.ok(Math.min(...answered) < 500, `a click is answered after ${answered} ms`)
   await page.getByText('more that are not shown').waitFor()
   const devtools = await page.context().newCDPSession(page)
@@ -112,7 +114,7 @@ test('a list of 10,000 tools is there within a second, and a flood of calls take
   await end()
 })
 
-/** How long the log takes to answer a click, while calls come. It goes on afterwards. */
+/** How long the log takes to answer a click, while calls come. The log is resumed afterwards. */
 async function pausedAfterMs(page: Page): Promise<number> {
   const begun = performance.now()
   await page.getByRole('button', { name: 'Pause' }).click()

@@ -1,4 +1,4 @@
-/** Every page in a real browser: nothing is refused by the policy, nothing overflows, nothing keeps anybody out. */
+/** Every page in a real browser: nothing violates its content security policy, nothing overflows, everything is accessible. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
@@ -33,11 +33,11 @@ kind: McpGateway
 metadata: { name: scripted }
 spec: { code: { enabled: true } }
 `
-/** The first is that of 1280 px at 400 %. */
+/** The first is the width of a window of 1280 px that is enlarged to 400 %. */
 const WIDTHS = [320, 360, 768, 1440]
 const CUT_OFF =
   '[...document.querySelectorAll(".scroll")].filter(one => one.scrollWidth > one.clientWidth).length'
-/** A path of a tool is read, not spelt. */
+/** The column of tool paths, which must not become so narrow that a path breaks into many short lines. */
 const TOOL_WIDTH = 'document.querySelector("table.calls td:nth-child(2)").offsetWidth'
 
 let browser: Browser
@@ -73,7 +73,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     await end()
   })
 
-test('without JavaScript the page shows the commands', { skip }, async () => {
+test('without JavaScript the page names the commands to use instead', { skip }, async () => {
   const { page, end } = await openPage(browser, gateway.base, { javaScriptEnabled: false })
   await page.goto(gateway.base)
   assert.match((await page.locator('body').textContent()) ?? '', /npx portolan servers/)

@@ -10,7 +10,7 @@ import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 
 const tools = defaultCatalogs().flatMap(({ tools }) => tools)
 
-test(`the forms of ${tools.length} recorded tools make what was typed, and what the gateway accepts`, () => {
+test(`the forms of ${tools.length} recorded tools return an example as it was, and the gateway accepts it`, () => {
   const checks = createSchemaChecks()
   for (const { name, inputSchema } of tools) {
     const form = formOf(inputSchema)
@@ -26,7 +26,7 @@ test(`the forms of ${tools.length} recorded tools make what was typed, and what 
   }
 })
 
-test('most arguments have a field of their own, and need no JSON', () => {
+test('less than 5 % of all arguments have to be typed as JSON', () => {
   const fields = tools.flatMap(({ inputSchema }) =>
     formOf(inputSchema).properties.map(({ field }) => field.kind),
   )

@@ -1,4 +1,4 @@
-/** What servers answer is shown as what it is: text, pictures without script, a resource that changes while one looks. */
+/** How the page shows results: as text, as pictures that cannot run scripts, and a resource that changes meanwhile. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -12,7 +12,7 @@ const skip = skipBrowser()
 const NARROW = { viewport: { width: 320, height: 800 } }
 /** Escape, bell, right-to-left override, isolate, zero-width space. */
 const HIDDEN = ['\u001b', '\u0007', '\u202e', '\u2066', '\u200b']
-/** The budget is 100 ms, on loopback and without data. Other tests run on the same machine. */
+/** The budget is 100 ms, on loopback and without data; the limit is higher because other tests run on the same machine. */
 const FIRST_PAINT_MS = 250
 const VISITS = 20
 
@@ -58,7 +58,7 @@ test('results with markup, escapes, hidden characters and huge data run nothing 
   await end()
 })
 
-test('only pictures that run nothing are drawn, each from a blob of its own', { skip }, async () => {
+test('only pictures that cannot run scripts are shown, from a blob URL', { skip }, async () => {
   const { page, end } = await openPage(browser, gateway.base)
   await call(page, 'pictures')
   const sources = await page
@@ -88,7 +88,7 @@ test('a resource that is watched is read again when its server says that it chan
   await end()
 })
 
-/** The subscription reaches the server some moments after the click, and a change before it is told to nobody. */
+/** Repeats the change: the subscription reaches the server some moments after the click, and earlier changes are sent to nobody. */
 async function changedUntil(page: Page, text: RegExp): Promise<void> {
   for (let times = 0; times < 20; times++) {
     await callTool(gateway.url, 'execute_mcp_tool', { tool_path: 'shown:change', arguments: {} })
@@ -101,7 +101,7 @@ async function changedUntil(page: Page, text: RegExp): Promise<void> {
     )
       return
   }
-  throw new Error('the page was told no change')
+  throw new Error('the page shows no change')
 }
 
 test(`the page paints first within ${FIRST_PAINT_MS} ms`, { skip }, async () => {

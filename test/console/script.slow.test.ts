@@ -1,4 +1,4 @@
-/** The page of scripts: what a script returns, its calls in time, where it failed, and how the log shows it. */
+/** The page of scripts: what a script returns, a timeline of its calls, where it failed, and how the log shows it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -41,7 +41,7 @@ async function run(page: Page, code: string, input = ''): Promise<void> {
   await page.getByLabel(/^Code/).press('Control+Enter')
 }
 
-test('a script returns its value, and shows its calls in time; the log has them below it', {
+test('a script has its value and a timeline of its calls, and the log lists these calls below the script', {
   skip,
 }, async () => {
   const { page, end } = await openPage(browser, gateway.base)
@@ -52,8 +52,8 @@ console.log('between')
 return (await tools.polite.echo({ text: 'last' })) + both.length`
   await run(page, code, '["a", "b"]')
   await page.getByText('· 3 calls').waitFor()
-  const told = (await page.locator('.answer').textContent()) ?? ''
-  assert.match(told, /last.*2.*Logged: between/s)
+  const answer = (await page.locator('.answer').textContent()) ?? ''
+  assert.match(answer, /last.*2.*Logged: between/s)
   const rows = page.locator('table.waterfall tbody tr')
   assert.equal(await rows.count(), 3)
   const starts = await rows
@@ -108,7 +108,7 @@ test('a failed script shows its line and the calls that were made', { skip }, as
   await end()
 })
 
-test('a gateway without code mode has no such page, and its address says how it gets one', {
+test('without code mode no link leads to the page of scripts, and its address says how to enable it', {
   skip,
 }, async t => {
   const plain = await startConsole()

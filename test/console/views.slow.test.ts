@@ -1,4 +1,4 @@
-/** What the console gives callers whose rules hide a part of the gateway, and what it does for who runs it. */
+/** What the console shows to callers whose rules hide a part of the gateway, and to those who run the gateway. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ metadata: { name: one, labels: { part: one } }
 spec: ${JSON.stringify(polite)}
 `
 
-test('a caller with a part of the gateway finds nothing of the rest anywhere in the console', async t => {
+test('a caller who may use only a part of the gateway finds nothing of the rest in the console', async t => {
   const gateway = await startConsole({ other: polite }, {}, RULES)
   t.after(gateway.close)
   const ask = askAs(gateway, PART)
@@ -76,7 +76,7 @@ test('a caller with a part of the gateway finds nothing of the rest anywhere in 
   assert.equal(await restart(gateway, PART), 404)
 })
 
-test('who is admitted without rules may use every tool, but sees no calls of others and restarts nothing', async t => {
+test('without access rules a caller may use every tool, but sees no calls of others and restarts nothing', async t => {
   const open = RULES.replace(/ {2}access:\n(?: {4}- .*\n)+/, '')
   const gateway = await startConsole({ other: polite }, {}, open)
   t.after(gateway.close)
@@ -95,7 +95,7 @@ test('who is admitted without rules may use every tool, but sees no calls of oth
   assert.equal(await restart(gateway, PART), 404)
 })
 
-test('the token of whoever started the gateway shows everything', async t => {
+test('the token with which the gateway was started shows everything', async t => {
   const gateway = await startConsole({ one: polite }, { token: ALL })
   t.after(gateway.close)
   await call(gateway, ALL, 'one:echo')
@@ -104,7 +104,7 @@ test('the token of whoever started the gateway shows everything', async t => {
   assert.equal(await restart(gateway, ALL), 200)
 })
 
-test('manifests are shown without the values of env and headers', async t => {
+test('manifests are shown without the values of env', async t => {
   const env = [{ name: 'TOKEN', value: 'hush-hush' }]
   const gateway = await startConsole({ one: { ...polite, env } })
   t.after(gateway.close)
@@ -113,7 +113,7 @@ test('manifests are shown without the values of env and headers', async t => {
   assert.doesNotMatch(yaml, /hush/)
 })
 
-test('changed tools are approved after their difference was shown, and only these', {
+test('changed tools can be approved after the page has shown what changed', {
   skip: skipBrowser(),
 }, async t => {
   const server = await startChanging({ tools: { read: 'Reads a file', write: 'Writes a file' } })
@@ -145,7 +145,9 @@ test('changed tools are approved after their difference was shown, and only thes
   await end()
 })
 
-test('with another token the page forgets what the caller before saw', { skip: skipBrowser() }, async t => {
+test('after a login with another token the page shows nothing that only the previous caller may see', {
+  skip: skipBrowser(),
+}, async t => {
   const gateway = await startConsole({ other: polite }, { watch: true }, RULES)
   t.after(gateway.close)
   const browser = await openBrowser()
@@ -163,7 +165,7 @@ test('with another token the page forgets what the caller before saw', { skip: s
   assert.match((await login(ALL)) ?? '', /other:echo/)
   writeFileSync(join(gateway.space.folder, 'more.yaml'), RULES.replace(ALL, `${ALL}1`))
   const ask = askAs(gateway, ALL)
-  await until('the token counts no more', async () => (await ask('tools')).status === 401)
+  await until('the old token is refused', async () => (await ask('tools')).status === 401)
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
   assert.doesNotMatch((await login(PART)) ?? '', /other/)
   await page.getByRole('link', { name: 'Servers', exact: true }).click()
@@ -197,7 +199,7 @@ async function call({ url }: ConsoleGateway, token: string, path: string): Promi
   )
 }
 
-/** What a page gets first: until there are calls. */
+/** The first events that a page gets, up to the first that has calls. */
 async function firstEvents(
   { base }: ConsoleGateway,
   token: string,

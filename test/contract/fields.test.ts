@@ -1,4 +1,4 @@
-/** No field of our kinds is hollow: on laptops and in clusters each changes what is made of a manifest, is refused, or is known to act elsewhere. */
+/** Every field of our kinds has an effect: on laptops and in clusters it changes what is made of a manifest, is refused, or is read elsewhere. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ import { USERS_WORLD } from '../support/users-world.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Acts where a server is launched, dialled or asked: by the file that reads it. */
+/** Fields that have an effect only when a server is started or called, with the file that reads them. */
 const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
   local: {
     'spec.npm.package': 'local/packages/packages.ts',
@@ -69,7 +69,7 @@ const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
   },
 }
 
-/** What a field says of itself, or of what it is part of, where a placement takes no notice of it. */
+/** What the description of a field, or of its parent, says if a placement ignores the field. */
 const IGNORED = { local: /Clusters only|A laptop ignores it/, cluster: /On a laptop only/ }
 
 const given = parseAllDocuments(readFileSync(join(import.meta.dirname, 'every-field.yaml'), 'utf8')).map(
@@ -110,16 +110,16 @@ for (const kind of ['McpServer', 'McpGateway', 'McpScript'] as const) {
     ['cluster', clusterEffect],
   ] as const) {
     test(`every field of a ${kind} has an effect, or is refused, in placement ${placement}`, async () => {
-      const hollow: string[] = []
+      const ineffective: string[] = []
       for (const field of fields) {
         const acts = await changesSomething(field, manifests, effectOf)
         const elsewhere = ELSEWHERE[placement][field.path]
         const ignored = IGNORED[placement].test(field.description)
         if (elsewhere) assert.ok(mentions(elsewhere, field), `${elsewhere} does not read ${field.path}`)
-        if (!acts && !elsewhere && !ignored) hollow.push(field.path)
-        if (acts && elsewhere) hollow.push(`${field.path} acts: take it off the list`)
+        if (!acts && !elsewhere && !ignored) ineffective.push(field.path)
+        if (acts && elsewhere) ineffective.push(`${field.path} has an effect here: remove it from ELSEWHERE`)
       }
-      assert.deepEqual(hollow, [])
+      assert.deepEqual(ineffective, [])
     })
   }
 }
@@ -160,7 +160,7 @@ test('every reason, every fault code and every dependency is used by product cod
   )
 })
 
-/** Whether unsetting the field, or giving it another value, leads to anything else anywhere. */
+/** Whether unsetting the field, or giving it another value, changes the effect of any manifest. */
 async function changesSomething(
   field: Field,
   manifests: readonly Manifest[],
@@ -214,7 +214,7 @@ function mentions(file: string, { path }: Field): boolean {
   return new RegExp(`\\b${name}\\b`).test(readFileSync(join(root, file), 'utf8'))
 }
 
-/** For gateways to choose from, and for servers to be chosen by. */
+/** Servers and scripts that a gateway under test selects from, and a gateway that selects a server under test. */
 const LABELS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }]
 const SERVERS = LABELS.map((labels, at) =>
   parsed({
@@ -232,7 +232,7 @@ const GATEWAY = parsed({
   spec: { audit: { payloads: 'full' }, code: { enabled: true } },
 } as unknown as Manifest) as McpGateway
 
-/** What a laptop makes of a manifest, digests apart. */
+/** What a laptop makes of a manifest, without digests. */
 async function localEffect(manifest: Manifest): Promise<unknown> {
   const common = {
     observed: new Map(),
@@ -252,14 +252,14 @@ async function localEffect(manifest: Manifest): Promise<unknown> {
   return plain({ inputs, resolved: resolve({ ...common, gateway: GATEWAY, servers: [inNamespace(server)] }) })
 }
 
-/** What the operator makes of a manifest, digests apart. */
+/** What the operator makes of a manifest, without digests. */
 function clusterEffect(manifest: Manifest): unknown {
   const own = inNamespace(manifest)
   const references = [
     { kind: 'Secret' as const, name: 's', exists: true, digests: { k: '1' } },
     { kind: 'ConfigMap' as const, name: 'c', exists: true, digests: { k: '1' }, values: { k: KEY_SET } },
   ]
-  // Busy and quiet at once: whatever scales a server shows.
+  // Busy and idle at once, so that every field of `scaling` has an effect.
   const load = { isKnown: true, isWanted: false, calls: 10, sessions: 0, usedAtMs: NOW - 4 * 60_000 }
   const use = { load, memory: { awakeSinceMs: NOW - 60 * 60_000 }, current: 2 }
   const nothing = { taken: [], otherContent: [], claims: [], pods: [] }
@@ -280,7 +280,7 @@ function inNamespace<Kind extends Manifest>(manifest: Kind): Kind {
   return { ...manifest, metadata: { ...manifest.metadata, namespace: NAMESPACE } }
 }
 
-/** Digests change with any field, read or not; feeds are compressed. */
+/** Leaves out digests, which change with every field, and decodes feeds, which are compressed. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (!isObject(value)) return value

@@ -26,12 +26,15 @@ export function testSourceContract(
 
 const PROMISES: readonly [string, Promised][] = [
   ['a watcher gets the newest snapshot at once, however long ago it was published', givesNewestAtOnce],
-  ['a watcher that waits is told of the next snapshot, and of none twice', tellsWhoWaits],
-  ['a slow watcher skips what was overtaken and ends with the newest', skipsOvertaken],
+  ['a watcher that waits gets the next snapshot, and none twice', givesNextToWaiting],
+  ['a slow watcher skips snapshots that are outdated and ends with the newest', skipsOutdated],
   ['an aborted watch ends, whether it was aborted before or while it waits', endsWhenAborted],
   ['equal catalogs are the same object from one snapshot to the next, others are not', keepsEqualCatalogs],
-  ['a catalog whose vectors came later is another one, with them, and the others stay', bringsVectors],
-  ['watchers do not take snapshots from one another', tellsAll],
+  [
+    'a catalog that gets vectors later is a new object with them, and other catalogs stay the same',
+    bringsVectors,
+  ],
+  ['each of two watchers gets a new snapshot', givesToAll],
 ]
 
 async function givesNewestAtOnce({ source, publish }: SourceUnderTest): Promise<void> {
@@ -43,7 +46,7 @@ async function givesNewestAtOnce({ source, publish }: SourceUnderTest): Promise<
   assert.equal((await watching.next()).done, true)
 }
 
-async function tellsWhoWaits({ source, publish }: SourceUnderTest): Promise<void> {
+async function givesNextToWaiting({ source, publish }: SourceUnderTest): Promise<void> {
   const { stop, watching } = watch(source)
   for (const number of [1, 5]) {
     const next = watching.next()
@@ -55,7 +58,7 @@ async function tellsWhoWaits({ source, publish }: SourceUnderTest): Promise<void
   assert.equal((await none).done, true)
 }
 
-async function skipsOvertaken({ source, publish }: SourceUnderTest): Promise<void> {
+async function skipsOutdated({ source, publish }: SourceUnderTest): Promise<void> {
   const stop = new AbortController()
   const first = await publish(snapshot(1))
   let last = 0
@@ -76,7 +79,7 @@ async function endsWhenAborted({ source }: SourceUnderTest): Promise<void> {
   assert.equal((await next).done, true)
 }
 
-async function tellsAll({ source, publish }: SourceUnderTest): Promise<void> {
+async function givesToAll({ source, publish }: SourceUnderTest): Promise<void> {
   const watchers = [watch(source), watch(source)]
   const all = Promise.all(watchers.map(({ watching }) => watching.next()))
   const generation = await publish(snapshot(7))

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '..', 'golden', 'broken')
 const golden = join(import.meta.dirname, '..', 'golden', 'refusals.txt')
 const MIN_CASES = 40
 const AT_A_TIME = 4
-/** kubectl does not get as far as the API server: no YAML, no object, or of a kind that is not ours. */
+/** Left out: kubectl itself refuses these (not YAML, or no object of a known kind), or they are not of our kinds. */
 const NOT_SENT = /^(yaml-|list-of-|kind-|api-version-|secret-|label-number|name-missing)/
 
 const skip = skipApiServer()
@@ -34,7 +34,7 @@ test('broken manifests are refused by the API server, each with a message to act
   t.assert.fileSnapshot(text, golden, { serializers: [String] })
 })
 
-test('problems that the API server cannot check are reported in a condition', {
+test('a manifest with problems that only the operator can find is accepted by the API server', {
   skip,
 }, async () => {
   const spec = {
@@ -75,12 +75,12 @@ async function answerTo(name: string): Promise<Answer> {
   }
 }
 
-/** The API server tells the problems of several fields in no certain order. */
+/** The API server lists the problems of several fields in varying order. */
 function ordered(lines: readonly string[]): string[] {
-  const told = lines.filter(Boolean)
+  const problems = lines.filter(Boolean)
   return [
-    ...told.filter(line => !line.startsWith('* ')),
-    ...told.filter(line => line.startsWith('* ')).sort(),
+    ...problems.filter(line => !line.startsWith('* ')),
+    ...problems.filter(line => line.startsWith('* ')).sort(),
   ]
 }
 
@@ -89,7 +89,7 @@ function namesAField(name: string, text: string): boolean {
   return problems.some(({ path }) => path && text.includes(asTheServerWrites(path)))
 }
 
-/** Keys stand without quotes, and of entries that are given twice the entry is named. */
+/** The API server writes keys without quotes, and names the entry, not its field, if an entry is given twice. */
 function asTheServerWrites(path: string): string {
   return path.replace(/\["([^"]*)"\]/g, '.$1').replace(/\]\.name$/, ']')
 }

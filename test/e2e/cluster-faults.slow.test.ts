@@ -24,7 +24,7 @@ const RESULTS = join(import.meta.dirname, '..', '..', '.portolan')
 const skip = clusterConfig().context ? 'an existing cluster is not broken' : skipCluster()
 const options = { skip }
 
-/** A node that is lost is given up after half a minute. */
+/** Pods of a lost node are replaced after 30 s. */
 const tolerations = ['unreachable', 'not-ready'].map(what => ({
   key: `node.kubernetes.io/${what}`,
   operator: 'Exists',
@@ -71,7 +71,8 @@ test("if a server's process is killed, only the calls that it was answering fail
       const exec = ['exec', HOSTNAME, '--container', 'server', '--', 'node', '--eval', script]
       await portolan.kubectl('--namespace', space.name, ...exec)
     },
-    recovered: () => until('it answers', async () => (await agent.call('one:echo', { text: 'x' })) === 'x'),
+    recovered: () =>
+      until('the server answers', async () => (await agent.call('one:echo', { text: 'x' })) === 'x'),
   })
   assert.deepEqual(outcome.lost, [])
 })
@@ -94,7 +95,7 @@ test('if the leading operator is killed, no call fails, and the other one takes 
       leader = await killLeader(portolan)
     },
     async recovered() {
-      await until('another leads', async () => {
+      await until('another operator leads', async () => {
         const now = await leaderOf(portolan)
         return now !== undefined && now !== '' && now !== leader
       })
@@ -113,7 +114,7 @@ test('while the API server is down routers keep serving, and afterwards changes 
       await portolan.cluster.kill('apiserver')
       await sleep(OUTAGE_MS)
       await portolan.cluster.restart('apiserver')
-      // elsewhere these end when they lose their leases, and are started anew; here they elect no leader, and would go on with what they knew
+      // elsewhere these exit when they lose their leases, and are restarted; here they elect no leader, and would continue with stale data
       await Promise.all(['controller-manager', 'scheduler'].map(portolan.cluster.restart))
     },
     recovered: changesAreServed,
@@ -137,12 +138,12 @@ test('if the link of a node is cut, its pods are replaced on the other node', {
   const outcome = await faultUnderLoad("a node's link", 'two', {
     strike: () => portolan.cluster.node(2).linkDown(),
     recovered: async () => {
-      await until('all run on the other node', () => allOnFirstNode('two', 'tools'), LINK_LIMIT_MS)
+      await until('all pods run on the other node', () => allOnFirstNode('two', 'tools'), LINK_LIMIT_MS)
       await changesAreServed(LINK_LIMIT_MS)
     },
   })
   assert.ok(outcome.longestGapMs < 15_000, `${outcome.longestGapMs} ms without an answer`)
-  // what was on its way to the lost node, and that alone: a second of the load
+  // only calls that were on their way to the lost node: about a second of the load
   assert.ok(outcome.lost.length <= 20, `${outcome.lost.length} calls lost`)
 })
 
@@ -161,13 +162,14 @@ function killing(instance: string, count: number): Fault {
     async strike() {
       const [victim] = await space.pods(instance)
       if (victim) killPod(portolan.cluster.name, victim)
-      await until('it is seen', async () => (await readyPods(instance)).length < count)
+      await until('the killed pod is not ready', async () => (await readyPods(instance)).length < count)
     },
-    recovered: () => until('as many are ready', async () => (await readyPods(instance)).length === count),
+    recovered: () =>
+      until('as many pods are ready as before', async () => (await readyPods(instance)).length === count),
   }
 }
 
-/** What is changed now reaches agents: the operator works, and routers hear of it. */
+/** A change that is made now reaches agents: the operator works, and routers get its results. */
 async function changesAreServed(limitMs?: number): Promise<void> {
   const description = `Heard of at ${Date.now()}`
   await until('the API server takes a change', async () => {
@@ -176,7 +178,11 @@ async function changesAreServed(limitMs?: number): Promise<void> {
     )
     return true
   })
-  await until('agents see it', async () => (await agent.describe(description)).includes(description), limitMs)
+  await until(
+    'agents see the change',
+    async () => (await agent.describe(description)).includes(description),
+    limitMs,
+  )
 }
 
 async function readyPods(instance: string): Promise<Kube<V1Pod>[]> {

@@ -30,7 +30,7 @@ import { usersCommandStories } from './stories/users-command.ts'
 import { type Portolan, startPortolan } from './support/portolan.ts'
 
 const START_LIMIT_MS = 290_000
-const skip = clusterConfig().context ? 'an existing cluster is named: it has not the images' : skipCluster()
+const skip = clusterConfig().context ? 'an existing cluster is named: it lacks the images' : skipCluster()
 
 let portolan: Portolan
 const running = () => portolan

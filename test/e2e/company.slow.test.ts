@@ -1,4 +1,4 @@
-/** A company's cluster: it assigns the users of pods, as OpenShift does, and leads out by an HTTP proxy, to servers with certificates of its own. */
+/** A company's cluster: it assigns the users of pods, as OpenShift does, and remote servers, one with a private certificate, are behind an HTTP proxy. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
@@ -15,12 +15,12 @@ const START_LIMIT_MS = 290_000
 const SPACE = 'proxied'
 const LOGIN = secret('proxy-login', { username: 'ann', password: 'geheim' })
 const PORT = 3128
-/** The proxy leads the tunnels here; no name server knows the names by which servers are called. */
+/** The proxy connects its tunnels to this Service; no name server knows the host names in the manifests. */
 const ORIGIN = { host: `origin.${SPACE}.svc`, port: 3_000 }
 const TLS_PORT = 3_443
 const [HOST, TLS_HOST] = ['mcp.example.test', 'private.example.test']
 const authority = makeAuthority(TLS_HOST)
-const skip = clusterConfig().context ? 'an existing cluster is named: it has not the images' : skipCluster()
+const skip = clusterConfig().context ? 'an existing cluster is named: it lacks the images' : skipCluster()
 
 const PROXY = `
 const { connect } = require('net')
@@ -38,7 +38,7 @@ require('http').createServer().on('connect', (request, socket, head) => {
   })
   upstream.on('error', () => socket.destroy())
 }).listen(${PORT})`
-/** Speaks TLS in front of the same server. */
+/** Terminates TLS in front of the same server. */
 const TLS_FRONT = `
 require('tls').createServer(${JSON.stringify({ key: authority.key, cert: authority.certificate })}, socket => {
   const upstream = require('net').connect(${ORIGIN.port}, '${ORIGIN.host}')
@@ -105,7 +105,7 @@ test('remote servers are read and called through the proxy, and nothing shows it
   assert.doesNotMatch(await everythingSaid(space), /geheim|YW5uOmdlaGVpbQ/)
 })
 
-test('the users of all pods are those that the cluster assigns, and packages are installed and run as them', {
+test('all pods run as the user that the cluster assigns, also those that install and run packages', {
   skip,
   timeout: 300_000,
 }, async t => {

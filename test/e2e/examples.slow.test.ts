@@ -14,7 +14,7 @@ import { discoverTools } from '../support/mcp.ts'
 import { skipModel, testModelFile } from '../support/model.ts'
 import { type Gateway, startGateway } from '../support/processes.ts'
 
-/** Packages stay here from one run to the next: an install is tested by the first. */
+/** Packages are kept here from one run to the next: only the first run tests their installation. */
 const cache = join(tmpdir(), 'portolan-test-cache')
 const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
 let gateway: Gateway
@@ -45,7 +45,7 @@ test('a client of SDK 1.x lists four tools, finds one of a real server and calls
 })
 
 for (const era of ['2025-11-25', '2026-07-28'] as const) {
-  test(`a client of SDK 2.x speaking ${era} lists, finds and calls`, async () => {
+  test(`a client of SDK 2.x speaking ${era} lists the meta-tools and calls a tool`, async () => {
     const client = await modernClient(era)
     const { tools } = await client.listTools()
     assert.deepEqual(tools.map(tool => tool.name).sort(), META_TOOLS)

@@ -13,7 +13,7 @@ const RUDE = 'test/upstreams/rude/server.mjs'
 const RELOADS = 100
 const CALLERS = 8
 
-test('servers that hang delay no other, and their state has the reason', async t => {
+test('servers that hang or do not start delay no other server, and the error of a call names the server', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('good', scriptCommand(RUDE, 'polite'))
@@ -38,7 +38,7 @@ test('servers that hang delay no other, and their state has the reason', async t
   }
 })
 
-test('calls of a killed server are answered, and it restarts by itself', async t => {
+test('calls to a killed server are answered, and it restarts by itself', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const mark = `mark-${randomUUID()}`
@@ -52,6 +52,7 @@ test('calls of a killed server are answered, and it restarts by itself', async t
     })
   await call()
   const load = underLoad(call)
+  t.after(load.stop)
   for (const pid of marked(mark)) process.kill(pid, 'SIGKILL')
   await untilAnswered(call)
   const { answered, failed } = await load.stop()
@@ -79,6 +80,7 @@ test(`${RELOADS} reloads under load fail no call`, async t => {
   await call()
   const before = marked(mark)
   const load = underLoad(call)
+  t.after(load.stop)
   for (let reload = 0; reload < RELOADS; reload++) {
     const generation = await generationOf(gateway)
     space.write('steady', { ...scriptCommand(RUDE, 'polite', mark), description: `edition ${reload}` })
@@ -103,6 +105,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
       space.write(name, { ...scriptCommand(RUDE, mode, mark), scaling: { min: 1 } })
     }
     const gateway = await startGateway([space.folder], { cache: space.cache })
+    t.after(gateway.stop)
     assert.ok(marked(mark).length >= 3)
     const exited = once(gateway.child, 'exit')
     gateway.child.kill(signal)

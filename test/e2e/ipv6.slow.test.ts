@@ -1,4 +1,4 @@
-/** Portolan in a real cluster that has IPv6 addresses alone, with policies enforced: installed, served, called, its state kept by its replicas. */
+/** Portolan in a real cluster that has only IPv6 addresses, with policies enforced: servers of every kind, and sessions whose state one of two routers keeps. */
 import assert from 'node:assert/strict'
 import { isIPv6 } from 'node:net'
 import { after, before, test } from 'node:test'
@@ -11,7 +11,7 @@ import { programPod, service } from './support/program.ts'
 
 const START_LIMIT_MS = 290_000
 const CLIENTS = 4
-const skip = clusterConfig().context ? 'an existing cluster is named: it has not the images' : skipCluster()
+const skip = clusterConfig().context ? 'an existing cluster is named: it lacks the images' : skipCluster()
 
 let portolan: Portolan
 

@@ -1,4 +1,4 @@
-/** `portolan up` on a laptop: through the wrapper, with a client's own config, and one server as it is. */
+/** `portolan up` on a laptop: through the wrapper script, with a client's own configuration, and with an endpoint for each server. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -31,6 +31,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
         stdio: ['ignore', 'pipe', 'ignore'],
       },
     )
+    t.after(() => wrapper.kill('SIGKILL'))
     const [line] = await once(createInterface({ input: wrapper.stdout }), 'line')
     const { url } = JSON.parse(line)
     assert.ok(marked(mark).length > 0)
@@ -44,7 +45,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   })
 }
 
-test("a client's own configuration is served with variables and disabled entries, and followed", async t => {
+test("a client's own configuration is served, with its variables and disabled entries, and changes are applied", async t => {
   const space = createWorkspace()
   t.after(space.remove)
   const { command } = scriptCommand(RUDE, 'polite')
@@ -73,7 +74,7 @@ test("a client's own configuration is served with variables and disabled entries
     assert.ok(performance.now() - changedAt < 10_000)
 })
 
-test('with --servers one server is there as it is, without it is not', async t => {
+test('a server has its own endpoint only with --servers', async t => {
   const space = createWorkspace()
   t.after(space.remove)
   space.write('one', scriptCommand(RUDE, 'polite'))

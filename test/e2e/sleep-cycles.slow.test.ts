@@ -15,7 +15,7 @@ const skip = clusterConfig().context ? 'an existing cluster is not loaded' : ski
 const SERVERS = 8
 /** Of each server. `SLEEP_WAKES=25` makes 200 in all, which takes ten minutes on a busy machine. */
 const WAKES = Number(process.env.SLEEP_WAKES ?? 5)
-/** It goes to sleep one to three seconds after its last call; its pod ends some seconds later. */
+/** A server goes to sleep one to three seconds after its last call; its pod ends some seconds later. */
 const PAUSES_MS = { least: 1_500, spread: 5_500 }
 const BURST = 200
 
@@ -47,7 +47,7 @@ after(async () => {
   await portolan?.stop()
 })
 
-test(`a burst of ${BURST} calls to a server that may grow is answered, and it has grown`, {
+test(`a burst of ${BURST} calls is answered, and the server is scaled to its maximum of 4 pods`, {
   skip,
 }, async t => {
   const times = await Promise.all(
@@ -76,7 +76,7 @@ test(`${SERVERS} servers wake ${SERVERS * WAKES} times in all under load, and no
   t.diagnostic(`${calls} calls and ${SERVERS * WAKES} wakes in ${seconds} s`)
 })
 
-/** Calls until the server was woken so often, at any time between two sleeps: also while its pod ends. */
+/** Calls until the server has had WAKES pods. The pauses differ, so that some calls come while a pod ends. */
 async function cycle(name: string, at: number): Promise<number> {
   const pods = new Set<string>()
   let calls = 0

@@ -1,4 +1,4 @@
-/** Servers that sleep in a real cluster: what wakes them, what a call that waits is told, and that no call is lost. */
+/** Servers that sleep in a real cluster: what wakes them, how calls that wait end, and that no call is lost. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
@@ -61,14 +61,14 @@ test('a server that nothing uses sleeps, is Ready, and its tools are found', opt
   assert.deepEqual(await space.pods('sleeper'), [])
 })
 
-test('the first call wakes it and is answered', options, async t => {
+test('the first call wakes a sleeping server and is answered', options, async t => {
   const began = performance.now()
   assert.equal(await caller.call('sleeper:echo', { text: 'woken' }), 'woken')
   t.diagnostic(`answered after ${Math.round(performance.now() - began)} ms`)
   await asleep('sleeper')
 })
 
-test('200 callers at one sleeper, at two gateways, are all answered by one start', options, async t => {
+test('200 calls through two gateways to a sleeping server are all answered by one pod', options, async t => {
   const other = await callerOf(portolan.cluster, space.name, 'others')
   t.after(other.stop)
   const began = performance.now()
@@ -85,7 +85,7 @@ test('200 callers at one sleeper, at two gateways, are all answered by one start
   await asleep('sleeper')
 })
 
-test('a call that no node has room for ends with that, and is not lost to the next', options, async t => {
+test('if no node has room, a call fails and says so, and a later call is answered', options, async t => {
   t.after(() => portolan.kubectl('uncordon', 'node1'))
   await portolan.kubectl('cordon', 'node1')
   await assert.rejects(
@@ -95,7 +95,7 @@ test('a call that no node has room for ends with that, and is not lost to the ne
   await space.untilSaid('hopeless', 'Ready', 'Unschedulable')
   await portolan.kubectl('uncordon', 'node1')
   // Ready, or already asleep again: nobody waits for it any more.
-  await until('it is well again', async () => {
+  await until('the server is Ready again', async () => {
     const { conditions = [] } = (await space.server('hopeless'))?.status ?? {}
     return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   })
@@ -103,7 +103,7 @@ test('a call that no node has room for ends with that, and is not lost to the ne
   await asleep('hopeless')
 })
 
-test('the operator that leads is killed while a call waits: another wakes the server', options, async t => {
+test('if the leading operator is killed while a call waits, the call is still answered', options, async t => {
   const began = performance.now()
   const call = caller.call('sleeper:echo', { text: 'another' })
   await killLeader(portolan)
@@ -113,7 +113,7 @@ test('the operator that leads is killed while a call waits: another wakes the se
 })
 
 test(
-  'while the API server is away, servers cannot be woken, and the error of calls says so',
+  'while the API server is down, servers cannot be woken, and the error of calls says so',
   options,
   async () => {
     await portolan.cluster.kill('apiserver')
@@ -121,16 +121,17 @@ test(
     await portolan.cluster.restart('apiserver')
     await Promise.all(['controller-manager', 'scheduler'].map(portolan.cluster.restart))
     await until(
-      'it can be woken again',
+      'the server can be woken again',
       async () => (await caller.call('hopeless:echo', { text: 'x' })) === 'x',
     )
     await asleep('hopeless')
   },
 )
 
-test('a server is not woken if the only waiting caller disconnects', options, async t => {
+test('if the only waiting caller disconnects, the router stops waiting', options, async t => {
   const other = await callerOf(portolan.cluster, space.name, 'others')
   t.after(other.stop)
+  t.after(() => portolan.kubectl('uncordon', 'node1'))
   await portolan.kubectl('cordon', 'node1')
   const gone = new AbortController()
   const call = other.call('sleeper:echo', { text: 'x' }, gone.signal)

@@ -1,4 +1,4 @@
-/** `helm upgrade` from a released version under a steady load: every call is answered, one server rolls after the other. */
+/** `helm upgrade` from a released version under a steady load: every call is answered, and servers are updated one after the other. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
@@ -15,7 +15,7 @@ const CALLS_PER_SECOND = 10
 const UPGRADE_LIMIT_MS = 150_000
 const SERVERS = ['kit', 'other']
 const skip = clusterConfig().context
-  ? 'an existing cluster is named: it has not the images'
+  ? 'an existing cluster is named: it does not have the images'
   : skipCluster() || skipReleased()
 
 let portolan: Portolan
@@ -33,7 +33,7 @@ before(
 )
 after(() => portolan?.stop())
 
-test('an upgrade of the chart from 0.1.0 loses no call, and servers take turns', {
+test('an upgrade of the chart from 0.1.0 loses no call, and a server waits for its turn', {
   skip,
   timeout: 280_000,
 }, async t => {
@@ -58,7 +58,7 @@ test('an upgrade of the chart from 0.1.0 loses no call, and servers take turns',
   assert.ok(outcome.calls > 0)
 })
 
-/** Resolves once a server says that it waits for its turn: no two of a namespace roll at once. */
+/** Resolves once a server says that it waits for its turn, since no two servers of a namespace are updated at once. */
 function oneWaits(space: Namespace): Promise<unknown> {
   return until(
     'a server waits for its turn',

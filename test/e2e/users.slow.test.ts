@@ -1,4 +1,4 @@
-/** A pod for each user of a stdio server in a real cluster: what begins and ends it, who reaches it, and that nothing of one user is found at another. */
+/** A pod for each user of a stdio server in a real cluster: what starts and ends it, who reaches it, and that no secret of one user is found at another. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { V1Pod } from '@kubernetes/client-node'
@@ -16,9 +16,9 @@ import { until } from './support/until.ts'
 import { canariesIn, canaryOf, environOf, idOf, isOfUser, tokenIn, userOf } from './support/users.ts'
 
 const START_LIMIT_MS = 290_000
-const skip = clusterConfig().context ? 'an existing cluster is not broken' : skipCluster()
+const skip = clusterConfig().context ? 'this test breaks the cluster, so it needs its own' : skipCluster()
 const options = { skip, timeout: 240_000 }
-/** As many users as come at once; by hand, more. */
+/** How many users come at once; the variable allows more in a run by hand. */
 const MANY = Number(process.env.PORTOLAN_TEST_USERS ?? 5)
 const CROWD = Array.from({ length: MANY }, (_, at) => `user-${at}`)
 const NAMES = ['ada', 'ben', 'cyd', 'dan', ...CROWD]
@@ -80,7 +80,7 @@ test(
 )
 
 test(
-  'what one user has is found in no answer, log, metric, object or environment of another',
+  'the secret of one user is found in no log, metric, object or environment of another',
   options,
   async t => {
     const began = performance.now()
@@ -160,7 +160,7 @@ test('a pod answers only callers that have its own token and name its revision',
 })
 
 test(
-  'the operator that leads is killed: pods of users stay, and new users get theirs from another',
+  'if the leading operator is killed, pods of users stay, and another operator starts those of new users',
   options,
   async () => {
     const { uid } = await podOf('kit', 'ada')
@@ -172,7 +172,7 @@ test(
 )
 
 test(
-  'a changed Secret is in the next pod, a deleted one ends it, and who has none is told',
+  'a changed Secret is in the next pod, a deleted one ends the pod, and users without one get an error',
   options,
   async () => {
     await space.apply(secretOf('cyd', 'canary-renewed'))
@@ -181,7 +181,7 @@ test(
       async () => (await environmentOf('cyd')).CANARY === 'canary-renewed',
     )
     await space.delete(secretOf('cyd', ''))
-    await until('it is told', () =>
+    await until('the error says that there is none', () =>
       environmentOf('cyd').then(
         () => false,
         (error: Error) => /there are none of token#cyd/.test(error.message),
@@ -195,12 +195,12 @@ test(
 )
 
 test(
-  'one user more than there may be is refused at once, and admitted when there is room',
+  'one user more than users.max allows is refused, and admitted once there is room for another',
   options,
   async t => {
     const pid = await call('ada', 'few:pid')
     const began = performance.now()
-    // A router that has none of its users is told so by the operator.
+    // The router of this gateway has no user of the server, and learns from the operator that there is no room.
     const other = await callerOf(portolan.cluster, space.name, 'others', tokenOf('ben'))
     t.after(other.stop)
     await assert.rejects(other.call('few:pid', {}), /1 users have one, which is the most/)
@@ -224,7 +224,7 @@ test('a pod unused for users.idleAfter ends, and the next call starts a new one'
   assert.notEqual((await podOf('brief', 'ada')).uid, uid)
 })
 
-test('the first calls of users who come one after the other', options, async t => {
+test('users who come one after the other each get an answer to their first call', options, async t => {
   const times: number[] = []
   for (const name of CROWD) {
     const began = performance.now()
@@ -247,7 +247,7 @@ test('if no node has room for the pod, the error says so; it starts once there i
   await until('it has started', async () => (await call('dan', 'few:pid')) !== '')
 })
 
-test('what users have is deleted with their server', options, async () => {
+test('the objects of users are deleted with their server', options, async () => {
   await space.delete(server('few', fixture()), server('brief', fixture()), server('kit', fixture()))
   await until('nothing is left', async () => !(await space.made()).some(name => /mcp-\w+-u-/.test(name)))
 })
@@ -268,7 +268,7 @@ async function environmentOf(name: string): Promise<Record<string, string>> {
   return JSON.parse(await call(name, 'kit:environment')) as Record<string, string>
 }
 
-/** Pods of users of a server that do not end. */
+/** Pods of the users of a server, except those that are being deleted. */
 async function podsOf(name: string): Promise<Kube<V1Pod>[]> {
   return (await space.pods(name)).filter(pod => isOfUser(pod) && !pod.metadata.deletionTimestamp)
 }
@@ -288,7 +288,7 @@ async function allPods(): Promise<Kube<V1Pod>[]> {
     .filter(({ status }) => status?.phase === 'Running')
 }
 
-/** As the bridge of a user is told. */
+/** The revision with which the bridge of a user was started. */
 async function revisionOf(user: string): Promise<string> {
   const pod = (await podsOf('kit')).find(one => userOf(one) === idOf(user))
   const { args = [] } = pod?.spec?.containers[0] ?? {}

@@ -10,7 +10,7 @@ import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
 import { bundle } from '../../scripts/bundle.ts'
 import { skipModel, testModelFile } from '../support/model.ts'
 
-test('the worker that encodes works from the bundle, with its kernels beside it', {
+test('the bundled encoder worker works, with its kernel beside it', {
   skip: skipModel(),
 }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-bundled-encoder-'))
@@ -18,11 +18,11 @@ test('the worker that encodes works from the bundle, with its kernels beside it'
   await bundle(folder)
   const modelFile = testModelFile()
   const worker = new Worker(join(folder, 'encoder-worker.js'), { workerData: { modelFile }, env: {} })
+  t.after(() => worker.terminate())
   const [ready] = await once(worker, 'message')
   assert.deepEqual(ready, {})
   worker.postMessage({ id: 1, request: { query: 'send a message' } })
   const [reply] = await once(worker, 'message')
-  await worker.terminate()
   const encoder = await createEmbeddedEncoder({ modelFile })
   const vector = await encoder?.encodeQuery('send a message')
   await encoder?.close()

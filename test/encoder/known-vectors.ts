@@ -29,7 +29,7 @@ export const KNOWN_TEXTS = [
   'jira transition issue',
 ]
 
-/** Of the texts, by position. */
+/** The vectors of the texts, by position. */
 export function knownVectors(): Map<string, Vector> {
   return unpackVectors(JSON.parse(readFileSync(FILE, 'utf8')) as CatalogVectors)
 }

@@ -1,4 +1,4 @@
-/** The real model: made as it was made before, and as near to the plain forward pass as its eight bits allow. */
+/** The real model: its file has the known bytes, and its vectors are as near to the plain forward pass as eight bits allow. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -11,11 +11,11 @@ import { finish, loadSentences } from '../../core/encoder/sentences.ts'
 import { skipModel, testModelFile } from '../support/model.ts'
 import { KNOWN_TEXTS, knownVectors, plainVectors } from './known-vectors.ts'
 
-/** Of the model file: another one where the adapter, the format or the way of rounding changes. */
+/** The digest of the model file: it changes with the adapter, the format and the way of rounding. */
 const MODEL_SHA256 = 'de9a629a5d9430135f0a35b6ab1a9ed1f6a29da53b33b44caac24ddd0d88aca3'
 const modelFile = testModelFile()
 const skip = skipModel()
-/** A folder with model.safetensors and vocab.txt, for who changes how the model is made. */
+/** A folder with model.safetensors and vocab.txt, for people who change how the model is made. */
 const weights = process.env.PORTOLAN_TEST_WEIGHTS
 
 function cosine(left: Vector, right: Vector): number {
@@ -38,7 +38,7 @@ test('every vector is nearly that of the plain forward pass', { skip }, () => {
   }
 })
 
-test('a text has the same vector again, in another instance, and interrupted by queries', {
+test('a text has the same vector in another instance, even if queries interrupt its encoding', {
   skip,
 }, () => {
   const texts = KNOWN_TEXTS.map(full => ({ full, name: full.slice(0, 12) }))
@@ -50,7 +50,7 @@ test('a text has the same vector again, in another instance, and interrupted by 
   }
 })
 
-test('texts of the same meaning are nearer than texts of the same letters', { skip }, () => {
+test('a text with a similar meaning is nearer than one that shares a word', { skip }, () => {
   const { query } = loadSentences(modelFile)
   const [asked, meant, alike] = [
     'what will it be like outside tomorrow',
@@ -60,7 +60,7 @@ test('texts of the same meaning are nearer than texts of the same letters', { sk
   assert.ok(cosine(asked, meant) > cosine(asked, alike))
 })
 
-test('the published weights make the known bytes, and the known vectors', {
+test('the published weights give the known model file and the known vectors', {
   skip: !weights && 'PORTOLAN_TEST_WEIGHTS names no folder with the published weights',
 }, () => {
   const folder = weights as string

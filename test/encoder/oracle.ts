@@ -1,4 +1,4 @@
-/** The forward pass of the model once more, slow and plain, in doubles and from the published weights: what the fast one is held against. */
+/** The forward pass of the model once more, slow and plain, in doubles and from the published weights: what the fast one is compared with. */
 import { DIMENSIONS, INNER_DIMENSIONS, LAYERS } from '../../core/encoder/minilm.ts'
 import type { TensorReader } from '../../core/encoder/safetensors.ts'
 

@@ -7,7 +7,7 @@ const SCALE = 0.002
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '!', '.', ':']
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789']
 
-/** Single letters and digits are known, at the beginning of a word and within; all other words are never met. */
+/** Single letters and digits are known, at the beginning of a word and within; all other words of the vocabulary occur in no text. */
 export function randomVocabulary(): string {
   const known = [...SPECIAL, ...LETTERS, ...LETTERS.map(letter => `##${letter}`)]
   const others = Array.from({ length: VOCABULARY_WORDS - known.length }, (_, at) => `[unused${at}]`)

@@ -1,4 +1,4 @@
-/** Ways around a rule that do not ask for what it hides by its name: over HTTP, against a running router. */
+/** Ways around an access rule that do not name what it hides: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -8,7 +8,7 @@ import { BLUE, modernised, RED, rule, send, start } from './access-router.ts'
 const GATEWAY = '/mcp'
 const OWN_ROUTE = '/servers/vermilion/mcp'
 
-test('a completion is of the one thing that was granted, whatever else its reference names', async t => {
+test('a completion reaches the server only for a granted reference, whatever else it names', async t => {
   const { origin, reached } = await start(t, {
     rules: [
       rule('red', 'vermilion', {
@@ -44,7 +44,7 @@ test('a completion is of the one thing that was granted, whatever else its refer
   )
 })
 
-test('a denied URI is denied in every form that a server may take for it', async t => {
+test('a denied URI is denied in every spelling that a server may accept for it', async t => {
   const { origin, reached } = await start(t, {
     rules: [
       rule('red', 'vermilion', {
@@ -104,7 +104,7 @@ test('a denied URI is denied in every form that a server may take for it', async
   }
 })
 
-test('an allowed folder is not left', async t => {
+test('no spelling of a URI leads out of an allowed folder', async t => {
   const { origin, reached } = await start(t, {
     rules: [rule('red', 'vermilion', { resources: { allow: ['file:///docs/*'], deny: [] } })],
   })
@@ -142,10 +142,10 @@ test('an allowed folder is not left', async t => {
   assert.equal(reached.length, 3)
 })
 
-test('headers of a replica, of a proxy and of a page open nothing', async t => {
+test('headers that replicas or proxies send grant no access', async t => {
   const { origin } = await start(t, { rules: [rule('red', 'vermilion')] })
   const list = { method: 'tools/list', params: {} }
-  const pretending = {
+  const forged = {
     'portolan-forwarded': '1',
     'x-forwarded-for': '127.0.0.1',
     'x-forwarded-user': 'red',
@@ -154,7 +154,7 @@ test('headers of a replica, of a proxy and of a page open nothing', async t => {
     'x-original-url': '/servers/cobalt/mcp',
     'x-http-method-override': 'GET',
   }
-  for (const [name, value] of Object.entries(pretending)) {
+  for (const [name, value] of Object.entries(forged)) {
     const headers = { [name]: value }
     assert.equal((await send(origin, list, { headers })).status, 401, name)
     const other = await send(origin, list, { path: '/mcp/direct', token: RED, headers })
@@ -162,12 +162,12 @@ test('headers of a replica, of a proxy and of a page open nothing', async t => {
     const blue = await send(origin, list, { path: '/mcp/direct', token: BLUE, headers })
     assert.doesNotMatch(blue.text, /cobalt|vermilion/, name)
   }
-  const forged = `Portolan-Replica ${Buffer.from('token:red').toString('base64url')}.zzzzzzzzz.AAAA`
-  const claimed = await send(origin, list, { headers: { authorization: forged } })
-  assert.equal(claimed.status, 400)
+  const claim = `Portolan-Replica ${Buffer.from('token:red').toString('base64url')}.zzzzzzzzz.AAAA`
+  const answer = await send(origin, list, { headers: { authorization: claim } })
+  assert.equal(answer.status, 400)
 })
 
-test('a prompt that is denied is denied to the meta-tools that take any name', async t => {
+test('calls of tools reach no denied prompt or resource by any of its names', async t => {
   const { origin, reached } = await start(t, {
     rules: [
       rule('red', 'vermilion', {
@@ -194,7 +194,7 @@ test('a prompt that is denied is denied to the meta-tools that take any name', a
   assert.deepEqual(reached, [])
 })
 
-test('a server with nothing granted has no route, no state and no name', async t => {
+test('a server of which nothing is granted is answered like one that does not exist', async t => {
   const broken: FixtureServer = {
     server: { status: { state: 'failed', hidden: true, reason: 'CrashLooping' } as never },
     offers: { tools: [{ name: 'cobalt_get', inputSchema: { type: 'object' } }] },

@@ -1,9 +1,9 @@
-/** What a caller may try in order to learn of something that only another one may use, and whether an answer tells of it. */
+/** What a caller may try in order to learn of something that only another caller may use, and whether an answer reveals it. */
 import type { JsonObject } from '../../core/json.ts'
 
 export type Attempt = { method: string; params: JsonObject }
 
-/** Requests that try to reach what the canary names, in every way that there is. */
+/** Requests that try to reach what the canary names, in every possible way. */
 export function attempts(canary: string): Attempt[] {
   const call = (name: string, args: JsonObject) => ({
     method: 'tools/call',
@@ -101,12 +101,12 @@ export function urisOf(canary: string): string[] {
   ]
 }
 
-/** The canary without what the request itself said: refusals repeat a name that was asked for. */
+/** Whether a text contains the canary otherwise than in words of the request itself, because refusals repeat a name that was asked for. */
 export function leaks(text: string, canary: string, request: object): boolean {
   const own = new Set(JSON.stringify(request).match(/[\w./:+|%-]*\w/g))
   const found = text.match(new RegExp(`[\\w./:+|%-]*${canary}[\\w./:+|%-]*`, 'gi')) ?? []
   return found.some(word => {
-    const said = [...own].some(mine => mine.includes(word) || word.replace(/[.:]+$/, '') === mine)
-    return !said
+    const isRepeated = [...own].some(mine => mine.includes(word) || word.replace(/[.:]+$/, '') === mine)
+    return !isRepeated
   })
 }

@@ -1,4 +1,4 @@
-/** What a caller was given to continue with is of no use to another: over HTTP, against a running router. */
+/** States of calls, ids of tasks and ids of requests of one caller are of no use to another: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -10,7 +10,7 @@ const OWN_ROUTE = '/servers/vermilion/mcp'
 const SECRET = 'state-of-the-upstream'
 const ANYBODY = { auth: { ...TOKENS, anonymous: true } }
 
-/** Asks first, and then answers those who come with its state. */
+/** Asks a question first, and answers calls that bring its state. */
 const asking: Answerer = ({ params }) =>
   params?.requestState === SECRET
     ? { result: { content: [{ type: 'text', text: 'deleted' }] } }
@@ -37,7 +37,7 @@ async function ask(
   return text.startsWith('{') ? JSON.parse(text) : (streamed(text).at(-1) ?? {})
 }
 
-test('the state of a call at a server of 2026 is for the caller and the call that it was given to', async t => {
+test('the requestState of a call works only for the caller and the call that it was given to', async t => {
   const { origin, reached } = await start(t, ANYBODY, {}, asking)
   const answers = { inputResponses: { sure: { action: 'accept', content: {} } } }
   const calls: [string, JsonObject, JsonObject][] = [
@@ -91,7 +91,7 @@ test('a gateway without auth passes the state of a call on unchanged', async t =
 
 const TASK = 'task-0001'
 
-/** Keeps one task, as servers do that know of no callers. */
+/** Keeps one task for everybody, like servers that do not distinguish callers. */
 const tasking: Answerer = ({ method, params, caller }) => {
   const task = { taskId: TASK, status: 'working' }
   caller.notify?.({ method: 'notifications/tasks/status', params: task })

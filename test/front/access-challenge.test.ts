@@ -56,7 +56,7 @@ async function challenging(t: Parameters<typeof withIssuer>[0], anonymous = fals
   return { ...issued, tokenOf, ask }
 }
 
-test('a call without the scopes is answered 403 with all of them at once, in every profile and era, and one with them passes', async t => {
+test('in every profile and era, a call without the scopes gets a 403 that names all of them; one with them passes', async t => {
   const { tokenOf, ask, reached } = await challenging(t)
   const [less, enough] = [await tokenOf('mcp read'), await tokenOf('mcp write')]
   const listed = await ask('/mcp/direct', 'tools/list', {}, less)
@@ -119,7 +119,7 @@ test('resources, prompts and completions are challenged as calls are', async t =
   assert.deepEqual(reached, [])
 })
 
-test('a caller without a token is asked to log in by what it may only see', async t => {
+test('a caller without a token gets a 401 if it calls a tool that it may only see', async t => {
   const { ask, reached } = await challenging(t, true)
   const [path, params] = CALLS[4] as [string, JsonObject]
   assert.match((await ask('/mcp/direct', 'tools/list', {})).text, /vermilion_delete/)
@@ -153,7 +153,7 @@ test('in a batch the challenge is the error of one message, and the others are a
   assert.match(JSON.stringify(other?.error), /insufficient_scope.*\["mcp","read","write"\]/)
 })
 
-test('a subscription is challenged as a read is, and is not begun', async t => {
+test('a subscription is challenged like a read, and does not start', async t => {
   const offers = { ...SERVERS.vermilion?.offers, capabilities: { resources: { subscribe: true } } }
   const servers = { vermilion: { ...SERVERS.vermilion, offers } }
   for (const anonymous of [false, true]) {

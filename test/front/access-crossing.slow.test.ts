@@ -21,13 +21,13 @@ const RULES = { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] }
 const LIST: Attempt = { method: 'tools/list', params: {} }
 const DISCOVER: Attempt = { method: 'server/discover', params: {} }
 
-/** Requests on the way at a time. */
+/** Requests in flight at a time. */
 const AT_ONCE = 16
 
 async function forEach<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values()
+  const remaining = items.values()
   const worker = async () => {
-    for (const item of left) await run(item)
+    for (const item of remaining) await run(item)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
@@ -50,8 +50,11 @@ for (const [era, ask] of Object.entries(inEra)) {
       for (const path of PATHS) {
         await forEach([initialize as Attempt, DISCOVER, ...attempts(canary)], async request => {
           const { text, headers } = await ask({ origin, path, token }, request)
-          const told = `${text} ${[...headers].flat().join(' ')}`
-          assert.ok(!leaks(told, canary, { request, path }), `${path} ${JSON.stringify(request)}: ${told}`)
+          const answer = `${text} ${[...headers].flat().join(' ')}`
+          assert.ok(
+            !leaks(answer, canary, { request, path }),
+            `${path} ${JSON.stringify(request)}: ${answer}`,
+          )
           asked++
         })
         const { text } = await ask({ origin, path, token }, LIST)
@@ -99,22 +102,22 @@ for (const [era, ask] of Object.entries(inEra)) {
     }
   })
 
-  test(`a caller of ${era} is answered as by a gateway that has nothing but its part, byte for byte`, async t => {
+  test(`a caller of ${era} gets the same bytes as from a gateway that has only what the caller may use`, async t => {
     const red = { rules: [rule('red', 'vermilion')] }
     const { origin: whole } = await start(t, red, CONFIG)
-    const { origin: alone } = await start(t, red, CONFIG, echo, {
+    const { origin: part } = await start(t, red, CONFIG, echo, {
       vermilion: SERVERS.vermilion as FixtureServer,
     })
     const requests = [initialize, DISCOVER, ...['vermilion', 'cobalt', 'vermillion'].flatMap(attempts)]
     for (const path of PATHS) {
       await forEach(requests as Attempt[], async request => {
-        const [of, only] = await Promise.all(
-          [whole, alone].map(async origin => {
+        const [fromWhole, fromPart] = await Promise.all(
+          [whole, part].map(async origin => {
             const { status, text } = await ask({ origin, path, token: RED }, request)
             return [status, text.replace(/search_time_ms\W+[\d.]+/g, '')]
           }),
         )
-        assert.deepEqual(of, only, `${path} ${JSON.stringify(request)}`)
+        assert.deepEqual(fromWhole, fromPart, `${path} ${JSON.stringify(request)}`)
       })
     }
     const [tool, path] = [SCRIPT_TOOLS.code, '/mcp/code']
@@ -122,12 +125,12 @@ for (const [era, ask] of Object.entries(inEra)) {
       scriptAttempts(tool, name, [HANDLED]),
     )
     for (const request of scripts) {
-      const [of, only] = await Promise.all(
-        [whole, alone].map(async origin =>
+      const [fromWhole, fromPart] = await Promise.all(
+        [whole, part].map(async origin =>
           withoutTimes((await ask({ origin, path, token: RED }, request)).text),
         ),
       )
-      assert.equal(of, only, JSON.stringify(request))
+      assert.equal(fromWhole, fromPart, JSON.stringify(request))
     }
   })
 

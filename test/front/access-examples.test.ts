@@ -1,4 +1,4 @@
-/** The five examples of access, as they stand: what their callers see, and what they are refused. */
+/** The five examples of access, unchanged: what their callers see, and what they are refused. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const TOOLS = [
   'open_nodes',
 ]
 
-/** By file, then by who calls with a token of the example's Secret. */
+/** The tools that callers see: by file, then by the name of the caller's token in the example's Secret. */
 const BY_TOKEN: Record<string, Record<string, string[]>> = {
   'read-only.yaml': { reporter: ['open_nodes', 'read_graph', 'search_nodes'] },
   'ci-job.yaml': { nightly: ['add_observations', 'create_entities', 'read_graph'] },
@@ -46,7 +46,7 @@ const memory = {
   },
 }
 const EVERYTHING = TOOLS.toSorted()
-/** Gateways of a cluster, with a server of its own; and a laptop: by file, then by who one is without a token. */
+/** The same for callers without such a token: by file, then by identity. Examples without a server get the server `memory`. */
 const BY_IDENTITY: Record<string, Record<string, string[]>> = {
   'agents.yaml': {
     'sa:agents/triage': EVERYTHING.filter(name => name !== 'delete_entities'),
@@ -57,7 +57,7 @@ const BY_IDENTITY: Record<string, Record<string, string[]>> = {
 }
 
 for (const [file, callers] of Object.entries(BY_TOKEN)) {
-  test(`${file} grants its callers what it says, and nobody else anything`, async t => {
+  test(`${file} grants each caller the expected tools, and refuses callers without a token`, async t => {
     const manifests = manifestsOf(file)
     const { list } = await serve(t, manifests)
     assert.equal((await list()).status, 401)
@@ -67,7 +67,7 @@ for (const [file, callers] of Object.entries(BY_TOKEN)) {
 }
 
 for (const [file, callers] of Object.entries(BY_IDENTITY)) {
-  test(`${file} grants its callers what it says`, async t => {
+  test(`${file} grants each identity the expected tools`, async t => {
     for (const [as, expected] of Object.entries(callers)) {
       const { list } = await serve(t, manifestsOf(file, memory), identityOf({ as: [as] }))
       assert.deepEqual((await list()).seen, expected, as)
@@ -75,14 +75,14 @@ for (const [file, callers] of Object.entries(BY_IDENTITY)) {
   })
 }
 
-test('laptop.yaml admits only who shows the token once others reach the port', async t => {
+test('laptop.yaml, served with a token, admits only callers that send it', async t => {
   const token = 'a-token-that-was-made-for-this-run-of-it'
   const { list } = await serve(t, manifestsOf('laptop.yaml'), undefined, token)
   assert.equal((await list()).status, 401)
   assert.deepEqual((await list(token)).seen, EVERYTHING)
 })
 
-test('every example is tried', () => {
+test('every example is tested', () => {
   const files = readdirSync(FOLDER).filter(name => name.endsWith('.yaml'))
   assert.deepEqual(files.sort(), [...Object.keys(BY_TOKEN), ...Object.keys(BY_IDENTITY)].sort())
 })
@@ -104,7 +104,7 @@ function find<Kind extends Manifest>(manifests: readonly Manifest[], kind: strin
   return manifests.find(one => one.kind === kind) as Kind | undefined
 }
 
-/** The example as a laptop runs it, or as a cluster does for somebody. */
+/** The example as a laptop runs it, or as a cluster does for the identity `assumed`. */
 async function serve(t: TestContext, manifests: readonly Manifest[], assumed?: Identity, token?: string) {
   const { config, problems } = resolve({
     gateway: find<McpGateway>(manifests, 'McpGateway'),

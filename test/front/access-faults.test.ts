@@ -1,30 +1,30 @@
 /** Issuers that fail, lie or are flooded, and clocks that are wrong: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answer, away, HOUR, keyServer, MINUTE, well } from './access-key-server.ts'
+import { type Answer, failing, HOUR, healthy, keyServer, MINUTE } from './access-key-server.ts'
 import { BLUE, initialize, NOW, RED, send, start } from './access-router.ts'
 
 const LIST = { method: 'tools/list', params: {} }
 
-test('with the keys away for an hour, new tokens are verified with the old ones, and for a day at most', async t => {
+test('while an issuer fails, its cached keys verify new tokens, for a day at most', async t => {
   const { sign, statusOf, clock, answerWith } = await keyServer(t)
   assert.equal(await statusOf(await sign()), 200)
-  answerWith(away)
+  answerWith(failing)
   clock.advance(HOUR)
   assert.equal(await statusOf(await sign({ sub: 'new' })), 200)
   clock.advance(24 * HOUR)
   const late = await sign({ sub: 'late' })
   assert.equal(await statusOf(late), 503)
-  answerWith(well)
+  answerWith(healthy)
   clock.advance(5_000)
   assert.equal(await statusOf(late), 200)
 })
 
-test('what else changes in auth while the issuer is away, such as a revoked token, leaves its keys as they are', async t => {
+test('while the issuer fails, changes of auth that do not concern the source of its keys leave them in use', async t => {
   const { sign, statusOf, clock, answerWith, change, access } = await keyServer(t)
   const [good, bad] = [await sign(), await sign({ sub: 'mallory' })]
   assert.deepEqual([await statusOf(good), await statusOf(bad)], [200, 200])
-  answerWith(away)
+  answerWith(failing)
   clock.advance(HOUR / 2)
   const { auth } = access
   await change({ ...access, auth: { ...auth, revoked: [{ subject: 'mallory' }] } }, 2)
@@ -37,16 +37,16 @@ test('what else changes in auth while the issuer is away, such as a revoked toke
   assert.equal(await statusOf(good), 503)
 })
 
-test('while an issuer is away at the start its tokens are refused, and once it answers they are admitted', async t => {
-  const { sign, statusOf, clock, answerWith } = await keyServer(t, away)
+test('the tokens of an issuer that fails at the start are refused until it answers', async t => {
+  const { sign, statusOf, clock, answerWith } = await keyServer(t, failing)
   assert.equal(await statusOf(await sign()), 503)
-  answerWith(well)
+  answerWith(healthy)
   clock.advance(5_000)
   assert.equal(await statusOf(await sign()), 200)
 })
 
-test('keys are taken from nothing but a small, direct, prompt answer in JSON', async t => {
-  const { sign, statusOf, clock, answerWith, asked } = await keyServer(t, away)
+test('keys are taken only from a small, complete JSON answer without a redirect', async t => {
+  const { sign, statusOf, clock, answerWith, asked } = await keyServer(t, failing)
   const answers: [string, Answer][] = [
     ['redirect', (response, keys) => response.writeHead(302, { location: '/elsewhere' }).end(keys)],
     ['huge', (response, keys) => response.end(keys.padEnd(1024 * 1024 + 1))],
@@ -68,7 +68,7 @@ test('keys are taken from nothing but a small, direct, prompt answer in JSON', a
   assert.ok(!asked.includes('/elsewhere'))
 })
 
-test('1,000 tokens with unknown keys cause one fetch in five seconds, and others are let in meanwhile', async t => {
+test('1,000 tokens with unknown keys cause one fetch in five seconds, and other tokens are admitted meanwhile', async t => {
   const { sign, statusOf, clock, asked } = await keyServer(t)
   const good = await sign()
   assert.equal(await statusOf(good), 200)
@@ -86,7 +86,7 @@ test('1,000 tokens with unknown keys cause one fetch in five seconds, and others
   assert.equal(asked.length - before, 2)
 })
 
-test('a clock that is off by two minutes is distinguished from the allowed skew', async t => {
+test('times of a token may be off by the allowed skew, but not by two minutes', async t => {
   const { sign, statusOf, clock } = await keyServer(t)
   const seconds = NOW / 1_000
   assert.equal(await statusOf(await sign({ iat: seconds + 20 })), 200)
@@ -97,7 +97,7 @@ test('a clock that is off by two minutes is distinguished from the allowed skew'
   assert.equal(await statusOf(early), 200)
 })
 
-test('two routers share a limit', async t => {
+test('two routers share a rate limit', async t => {
   const rateLimits = [{ per: 'Caller', counts: 'requests', limit: 10, everyMs: MINUTE, burst: 10 } as const]
   const routers = [
     await start(t, { rateLimits }, { routers: 2 }),
@@ -113,7 +113,7 @@ test('two routers share a limit', async t => {
   assert.ok(sum >= 10 && sum <= 12, `${allowed}`)
 })
 
-test('a clock that is set back locks nobody out, prolongs nothing, and loses no session', async t => {
+test('after the clock is set back, limits still end within a minute, and sessions still work', async t => {
   const rateLimits = [{ per: 'Caller', counts: 'requests', limit: 10, everyMs: MINUTE, burst: 10 } as const]
   const { origin, clock } = await start(t, { rateLimits })
   const ask = async (token: string, headers = {}) => send(origin, LIST, { token, headers })

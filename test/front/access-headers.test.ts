@@ -7,7 +7,7 @@ import { BLUE, initialize, RED, rule, send, start } from './access-router.ts'
 
 const RULES = { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] }
 
-/** Sends these lines with a length, unless they have one. */
+/** Sends a request with these header lines, and adds Content-Length if they set no length. */
 function raw(origin: string, head: readonly string[], body = ''): Promise<string> {
   const hasLength = head.some(line => /^(?:content-length|transfer-encoding):/i.test(line))
   const length = hasLength ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
@@ -17,7 +17,7 @@ function raw(origin: string, head: readonly string[], body = ''): Promise<string
 const TYPES = ['Content-Type: application/json', 'Accept: application/json, text/event-stream']
 const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
 
-test('a header that comes twice is neither of the two', async t => {
+test('a request with a doubled or malformed header is refused', async t => {
   const { origin } = await start(t, RULES)
   const { host } = new URL(origin)
   const begun = async (token: string) =>
@@ -68,7 +68,7 @@ test('no part of a request target is repeated in a challenge', async t => {
   }
 })
 
-test('a user is known by the claim that names users, and by a verified address alone', async t => {
+test('only usernameClaim names a user, and an email address that is marked as unverified names nobody', async t => {
   const subjects = [{ kind: 'User', name: 'ada@example.com', issuer: 'own' } as const]
   const rules = [rule('ada', 'vermilion', { subjects })]
   const { sign, ask } = await withIssuer(t, { usernameClaim: 'email' }, { rules })

@@ -1,4 +1,4 @@
-/** A running router that admits the tokens of an issuer, which signs whatever tests want. */
+/** A running router that admits the tokens of an issuer, and a function that signs any claims as this issuer. */
 import type { TestContext } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
@@ -6,7 +6,7 @@ import { NOW, rule, send, start } from './access-router.ts'
 
 export type Claims = JWTPayload & Record<string, unknown>
 
-/** Its callers of the group dev may use the server vermilion. */
+/** Members of the issuer's group dev may use the server vermilion. */
 export async function withIssuer(
   t: TestContext,
   more: Partial<AuthConfig['jwt'][number]> = {},

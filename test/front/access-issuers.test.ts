@@ -1,4 +1,4 @@
-/** Two issuers that speak of the same people and groups: over HTTP, against a running router. */
+/** Two issuers with users and groups of the same names: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
@@ -8,9 +8,9 @@ import { initialize, NOW, rule, send, start } from './access-router.ts'
 const AUDIENCE = 'https://mcp.example.com/mcp'
 const NAMES = ['one', 'two'] as const
 const LIST = { method: 'tools/list', params: {} }
-const ANSWER = { method: 'ping' }
+const PING = { method: 'ping' }
 
-/** Both issuers name their keys alike, and the subject ada and the group dev exist at both. */
+/** Both issuers use the same key id, and the subject ada and the group dev exist at both. */
 async function twoIssuers(t: TestContext) {
   const pairs = [await generateKeyPair('ES256'), await generateKeyPair('ES256')] as const
   const jwt = await Promise.all(
@@ -70,7 +70,7 @@ test('the same subject, group and claim of another issuer grant nothing', async 
   assert.equal(await listed(await sign(0, { groups: [], azp: 'editor' })), '200 ')
 })
 
-test('a token that one issuer signs in the name of the other is no token', async t => {
+test('a token that one issuer signs in the name of the other is refused', async t => {
   const { sign, listed, jwt } = await twoIssuers(t)
   assert.equal(await listed(await sign(0, { iss: jwt[1]?.issuer })), '401 ')
   assert.equal(await listed(await sign(1, { iss: jwt[0]?.issuer })), '401 ')
@@ -80,14 +80,14 @@ test('a token that one issuer signs in the name of the other is no token', async
   assert.equal(await listed(await sign(1, { sub: 'eve' })), '200 ')
 })
 
-test('a session and the limit of a subject are not those of the same subject at another issuer', async t => {
+test('subjects of the same name at two issuers share neither sessions nor rate limits', async t => {
   const { sign, origin } = await twoIssuers(t)
   const [one, two] = [await sign(0), await sign(1)]
   const begun = await send(origin, initialize, { token: one })
   const headers = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
-  assert.equal((await send(origin, ANSWER, { token: two, headers })).status, 404)
-  assert.equal((await send(origin, ANSWER, { token: one, headers })).status, 200)
+  assert.equal((await send(origin, PING, { token: two, headers })).status, 404)
+  assert.equal((await send(origin, PING, { token: one, headers })).status, 200)
   let refused = 0
-  while (refused !== 429) refused = (await send(origin, ANSWER, { token: one })).status
-  assert.equal((await send(origin, ANSWER, { token: two })).status, 200)
+  while (refused !== 429) refused = (await send(origin, PING, { token: one })).status
+  assert.equal((await send(origin, PING, { token: two })).status, 200)
 })

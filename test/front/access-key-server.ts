@@ -14,12 +14,12 @@ export const HOUR = 60 * MINUTE
 
 export type Answer = (response: ServerResponse, keys: string) => void
 
-export const well: Answer = (response, keys) => response.end(keys)
-export const away: Answer = response => response.writeHead(503).end()
+export const healthy: Answer = (response, keys) => response.end(keys)
+export const failing: Answer = response => response.writeHead(503).end()
 
 export async function keyServer(
   t: TestContext,
-  first: Answer = well,
+  first: Answer = healthy,
   more: Partial<JwtIssuerConfig> = {},
   options: Partial<RouterOptions> = {},
 ) {

@@ -1,16 +1,16 @@
-/** Keys of an issuer that come too late, from elsewhere, or from where no issuer is: over HTTP, against a running router. */
+/** Keys of an issuer that come too late, from another host, or from an address that no issuer may have: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { type Answer, away, HOUR, keyServer, MINUTE, well } from './access-key-server.ts'
+import { type Answer, failing, HOUR, healthy, keyServer, MINUTE } from './access-key-server.ts'
 
 const TIMEOUT_MS = 5_000
 const silent: Answer = () => {}
 const trickling: Answer = response => void response.writeHead(200).write('{"keys":[')
 
-async function asks(asked: readonly string[], count: number): Promise<void> {
+async function untilAsked(asked: readonly string[], count: number): Promise<void> {
   while (asked.length < count) await new Promise(resolve => setImmediate(resolve))
 }
 
@@ -18,33 +18,33 @@ for (const [what, slow] of [
   ['never come', silent],
   ['come in pieces', trickling],
 ] as const)
-  test(`keys that ${what} are given up after five seconds, and admit nobody`, async t => {
+  test(`the router waits five seconds for keys that ${what}, and then refuses tokens until it gets them`, async t => {
     const { sign, statusOf, clock, asked, answerWith } = await keyServer(t, slow)
     // The first fetch is made before a token needs the keys.
-    await asks(asked, 1)
+    await untilAsked(asked, 1)
     clock.advance(TIMEOUT_MS)
     const waiting = statusOf(await sign())
-    await asks(asked, 2)
+    await untilAsked(asked, 2)
     clock.advance(TIMEOUT_MS)
     assert.equal(await waiting, 503)
-    answerWith(well)
+    answerWith(healthy)
     assert.equal(await statusOf(await sign()), 200)
   })
 
-test('while keys do not come, tokens of known keys are verified at once, and those of unknown ones wait at most five seconds', async t => {
+test('while a fetch of keys hangs, tokens with known keys are admitted; others wait five seconds at most', async t => {
   const { sign, statusOf, clock, asked, answerWith } = await keyServer(t)
   assert.equal(await statusOf(await sign()), 200)
   answerWith(silent)
   clock.advance(HOUR)
   const unknown = statusOf(await sign({}, 'two'))
-  await asks(asked, 2)
+  await untilAsked(asked, 2)
   assert.equal(await statusOf(await sign({ sub: 'new' })), 200)
   clock.advance(TIMEOUT_MS)
   assert.equal(await unknown, 401)
   assert.equal(asked.length, 2)
 })
 
-test('no redirect is followed to another host, neither of keys nor of metadata', async t => {
+test('no redirect to another host is followed, neither for keys nor for metadata', async t => {
   const hits: string[] = []
   let keysOfIssuer = ''
   const other = createServer((request, response) => {
@@ -58,7 +58,7 @@ test('no redirect is followed to another host, neither of keys nor of metadata',
   for (const keysFrom of [undefined, { discovery: true } as const]) {
     const { sign, statusOf, clock, answerWith, asked } = await keyServer(
       t,
-      away,
+      failing,
       keysFrom ? { keysFrom } : {},
     )
     for (const status of [301, 302, 303, 307, 308]) {
@@ -75,7 +75,7 @@ test('no redirect is followed to another host, neither of keys nor of metadata',
   assert.deepEqual(hits, [])
 })
 
-test('keys are asked for at no link-local or unspecified address, however it is written', async t => {
+test('keys are never requested from a link-local or unspecified address, however it is written', async t => {
   const hosts = [
     '169.254.169.254',
     '2852039166',
@@ -95,27 +95,27 @@ test('keys are asked for at no link-local or unspecified address, however it is 
   const admin = { host: '127.0.0.1', port: 0, pod: 'one', gateway: 'tools', missing: () => [] }
   for (const host of hosts) {
     const keysFrom = { uri: `http://${host}:9/keys` }
-    const { sign, statusOf, router } = await keyServer(t, well, { keysFrom }, { admin })
+    const { sign, statusOf, router } = await keyServer(t, healthy, { keysFrom }, { admin })
     assert.equal(await statusOf(await sign()), 503, host)
     const status = await fetch(`http://127.0.0.1:${router.adminAddress?.port}/status`)
     assert.match(await status.text(), /has the address [^"]*, which no issuer may have/, host)
   }
 })
 
-test('a clock that is set back by a day keeps no keys longer, and stops no fetch', async t => {
+test('after the clock is set back by a day, keys are fetched again as before', async t => {
   const { sign, statusOf, clock, asked } = await keyServer(t)
   const known = await sign()
   assert.equal(await statusOf(known), 200)
   clock.advance(-24 * HOUR)
   assert.equal(await statusOf(await sign()), 200)
-  await asks(asked, 2)
+  await untilAsked(asked, 2)
   assert.equal(await statusOf(await sign({}, 'unknown')), 401)
   clock.advance(TIMEOUT_MS)
   assert.equal(await statusOf(await sign({}, 'unknown')), 401)
   assert.equal(asked.length, 3)
 })
 
-test('a token whose key was withdrawn is trusted for five minutes, also if the clock is set back meanwhile', async t => {
+test('a token whose key was withdrawn is refused after five minutes, even if the clock is set back meanwhile', async t => {
   const { sign, statusOf, clock, answerWith } = await keyServer(t)
   const token = await sign({ iat: clock.now() / 1_000 - 12 * 3_600 })
   assert.equal(await statusOf(token), 200)

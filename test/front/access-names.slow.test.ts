@@ -1,4 +1,4 @@
-/** Names that mean something to JavaScript, wherever a request has names: over HTTP, against a running router. */
+/** Names that JavaScript objects have by themselves, wherever a request has names: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Attempt, attempts } from './access-attempts.ts'
@@ -7,7 +7,7 @@ import { modernised, RED, rule, send, start } from './access-router.ts'
 const BUILT_IN = ['__proto__', 'constructor', 'toString']
 const RULES = { rules: [rule('red', 'vermilion'), rule('blue', 'cobalt')] }
 
-/** Names of properties that every object has, wherever a request has names. */
+/** Requests with the name of a property that every object has, wherever a request has names. */
 function builtIn(name: string): Attempt[] {
   const own = `{"${name}": {"allowed": true}}`
   const call = (tool: string, args: unknown) => ({
@@ -33,7 +33,7 @@ function builtIn(name: string): Attempt[] {
 }
 
 for (const name of BUILT_IN)
-  test(`${name} is a name like any other, and nobody has it`, async t => {
+  test(`the name ${name} in a request causes no internal error, admits nobody, and reaches no hidden server`, async t => {
     const { origin, reached } = await start(t, RULES)
     const paths = ['/mcp/hierarchical', '/mcp/direct', `/mcp/${name}`, `/servers/${name}/mcp`]
     for (const path of paths)

@@ -1,4 +1,4 @@
-/** What a caller keeps at one of two replicas: readable by this caller at both, and by nobody else at either. Over HTTP. */
+/** The kept result of a caller at one of two replicas: readable by this caller at both, and by nobody else at either. Over HTTP. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createInternalCredentials } from '../../router/access/internal-credential.ts'
@@ -67,7 +67,7 @@ test('the rest of a result is read by its caller at both replicas, and by anothe
   }
 })
 
-test('what a caller sends with a foreign handle reaches no other replica in the name of its owner', async t => {
+test("a forged credential of a replica is refused, and does not open another caller's handle", async t => {
   const [first, second] = await twoReplicas(t)
   const { text } = await send(first.origin, CALL, { token: RED })
   const [handle = ''] = /portolan\|result\/[^"\s\\]+/.exec(text) ?? []

@@ -26,7 +26,7 @@ const answering = (status: object): Answer => {
 }
 const user = { username: SUBJECT }
 const accept = answering({ authenticated: true, audiences: ['portolan'], user })
-/** As of a deleted pod. */
+/** The review of a deleted pod's token. */
 const deny = answering({ error: 'service account token has been invalidated' })
 const fail: Answer = (_review, response) =>
   response.writeHead(500).end('{"kind":"Status","status":"Failure"}')
@@ -91,7 +91,7 @@ async function begin(t: TestContext, more: Partial<AuthConfig['serviceAccounts']
   }
 }
 
-test('a token is reviewed for the audiences of the gateway, once in the given time however many requests bring it', async t => {
+test('a token is reviewed for the audiences of the gateway, once per interval, however many requests bring it', async t => {
   const { sign, statusOf, clock, asked } = await begin(t, { audiences: ['portolan', 'other'] })
   const token = await sign()
   const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(token)))
@@ -107,7 +107,7 @@ test('a token is reviewed for the audiences of the gateway, once in the given ti
   assert.equal(asked.length, 2)
 })
 
-test('the token of a deleted pod is refused when the last review is too old, and not asked about at each request', async t => {
+test('the token of a deleted pod is refused once its last review is too old, and not reviewed at each request', async t => {
   const { sign, statusOf, ask, clock, asked, answerWith } = await begin(t)
   const [token, other] = [await sign(), await sign({ jti: 'other' })]
   assert.equal(await statusOf(token), 200)
@@ -123,7 +123,7 @@ test('the token of a deleted pod is refused when the last review is too old, and
   assert.equal(await statusOf(other), 200)
 })
 
-test('what the keys refuse is not reviewed', async t => {
+test('a token that is refused by its signature or claims is not reviewed', async t => {
   const { sign, statusOf, asked } = await begin(t)
   assert.equal(await statusOf(await sign({ aud: ['another'] })), 401)
   assert.equal(await statusOf(await sign({ exp: NOW / 1_000 - 60 })), 401)
@@ -132,7 +132,7 @@ test('what the keys refuse is not reviewed', async t => {
   assert.equal(asked.length, 0)
 })
 
-test('nothing but a clear yes for one of the audiences and the same ServiceAccount is a yes', async t => {
+test('a review admits a token only if it confirms one of the audiences and the same ServiceAccount', async t => {
   const { sign, statusOf, answerWith } = await begin(t)
   const yes = { authenticated: true, audiences: ['portolan'], user }
   const statuses: object[] = [
@@ -175,7 +175,7 @@ test('while the API server does not review, callers whose review is too old are 
   }
 })
 
-test('a config that asks for reviews asks for them of tokens that were let in before', async t => {
+test('a config that adds reviews also applies to tokens that were admitted before', async t => {
   const { sign, statusOf, asked, auth, change } = await begin(t, { reviewMs: undefined }, deny)
   const token = await sign()
   assert.equal(await statusOf(token), 200)
@@ -185,14 +185,14 @@ test('a config that asks for reviews asks for them of tokens that were let in be
   assert.equal(await statusOf(token), 401)
 })
 
-/** A stream of a session of its own. */
+/** Opens a stream in a new session. */
 async function openStream(t: TestContext, origin: string, token: string) {
   const begun = await send(origin, initialize, { token, path: '/mcp/direct' })
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
   return readEvents(t, `${origin}/mcp/direct`, { authorization: `Bearer ${token}`, ...session })
 }
 
-test('the stream of a deleted pod ends within the time of a review and a tenth of it; those of others stay', async t => {
+test('the stream of a deleted pod ends within 1.1 review intervals; those of other pods stay open', async t => {
   const { sign, origin, change, auth, clock, asked, answerWith } = await begin(t)
   const [gone, stays] = [await sign(), await sign({ jti: 'other' })]
   const [ended, kept] = [await openStream(t, origin, gone), await openStream(t, origin, stays)]
@@ -206,7 +206,7 @@ test('the stream of a deleted pod ends within the time of a review and a tenth o
   assert.equal((await kept.next())?.method, 'notifications/tools/list_changed')
 })
 
-test('a pod with a router of its own is refused at the admin port when it is deleted, and what it holds open there ends', async t => {
+test('a deleted pod with a sidecar router is refused at the admin port, and its open stream there ends', async t => {
   const { sign, router, clock, answerWith } = await begin(t)
   const admin = `http://127.0.0.1:${router.adminAddress?.port}`
   const token = await sign()
@@ -234,7 +234,7 @@ test('while the API server does not review, streams stay open', async t => {
   assert.equal((await stream.next())?.method, 'notifications/tools/list_changed')
 })
 
-/** Also lets what was due set its next timer. */
+/** Advances the clock, and lets the timers that fired set their next ones. */
 async function advance(clock: ManualClock, ms: number): Promise<void> {
   clock.advance(ms)
   await new Promise(resolve => setImmediate(resolve))

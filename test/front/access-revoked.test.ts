@@ -1,4 +1,4 @@
-/** What is open when a rule or a credential is taken back: over HTTP, against a running router. */
+/** What happens to open streams and calls when a rule or a credential is withdrawn: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -26,7 +26,7 @@ async function openAll(t: TestContext, origin: string, token: string) {
   return { stream, listening, session }
 }
 
-/** A server that answers when it is told to. */
+/** A server that answers once the test releases it. */
 function holding() {
   const held: AbortSignal[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ function holding() {
   }
 }
 
-test('a token that is revoked while its streams and calls are open ends them', async t => {
+test('revoking a token ends its open streams, and no others', async t => {
   const { sign, origin, change, config, auth } = await withIssuer(t)
   const [gone, stays] = [await sign({ sub: 'gone-later', groups: ['dev'] }), await sign({ sub: 'ada' })]
   const [ended, kept] = [await openAll(t, origin, gone), await openAll(t, origin, stays)]
@@ -55,7 +55,7 @@ test('a token that is revoked while its streams and calls are open ends them', a
     assert.equal((await open.next())?.method, 'notifications/tools/list_changed')
 })
 
-test('a token that is taken out of its Secret ends what it has open', async t => {
+test('removing a token from its Secret ends its open streams and calls, and no others', async t => {
   const { held, release, answer } = holding()
   const { origin, change, secrets } = await start(t, {}, {}, answer)
   const [red, blue] = [await openAll(t, origin, RED), await openAll(t, origin, BLUE)]
@@ -79,7 +79,7 @@ test('a token that is taken out of its Secret ends what it has open', async t =>
     assert.equal((await open.next())?.method, 'notifications/tools/list_changed')
 })
 
-test('an expired token ends subscriptions and streams of both eras, at its time and the clock skew', async t => {
+test('streams of both eras end when their token expires, plus the clock skew', async t => {
   const { sign, origin, clock } = await withIssuer(t)
   const token = await sign({ exp: NOW / 1_000 + 60, groups: ['dev'] })
   const { stream, listening } = await openAll(t, origin, token)
@@ -89,7 +89,7 @@ test('an expired token ends subscriptions and streams of both eras, at its time 
     assert.ok('result' in message)
 })
 
-test('lists change for those alone whose view changed', async t => {
+test('only callers whose view changed are notified of changed lists', async t => {
   const rules = [rule('red', 'vermilion'), rule('blue', 'cobalt')]
   const { origin, change } = await start(t, { rules })
   const [red, blue] = [await openAll(t, origin, RED), await openAll(t, origin, BLUE)]
@@ -134,14 +134,14 @@ test('a subscription sends no updates of resources that its caller may not read,
   assert.ok((await ask('resources/subscribe', 'vermilion|file:///vermilion/secret')).error)
   assert.deepEqual((await ask('resources/subscribe', `vermilion|${uri}`)).result, {})
   assert.equal(subscribed.length, 1)
-  const tell = (of: string) =>
+  const update = (of: string) =>
     subscribed[0]?.to.onUpdate({ method: 'notifications/resources/updated', params: { uri: of } })
-  tell('file:///vermilion/secret/plans')
-  tell('file:///vermilion/one/part')
-  const told = [await stream.next(), await stream.next()]
-  assert.doesNotMatch(JSON.stringify(told), /secret/)
-  assert.match(JSON.stringify(told[0]), /vermilion\|file:\/\/\/vermilion\/one/)
-  assert.match(JSON.stringify(told[1]), /vermilion\+file:\/\/\/vermilion\/one\/part/)
+  update('file:///vermilion/secret/plans')
+  update('file:///vermilion/one/part')
+  const updates = [await stream.next(), await stream.next()]
+  assert.doesNotMatch(JSON.stringify(updates), /secret/)
+  assert.match(JSON.stringify(updates[0]), /vermilion\|file:\/\/\/vermilion\/one/)
+  assert.match(JSON.stringify(updates[1]), /vermilion\+file:\/\/\/vermilion\/one\/part/)
   assert.equal((await ask('resources/unsubscribe', `vermilion|${uri}`, BLUE)).error.code, -32001)
   assert.equal(subscribed[0]?.signal.aborted, false)
   await change({ rules: [rule('red', 'vermilion', { resources: { allow: [], deny: [] } })] }, 2, servers)

@@ -18,7 +18,7 @@ export const BLUE = 'blue-caller-token-0123456789abcdefghi'
 const CALLERS = { red: RED, blue: BLUE }
 export const PROFILES: readonly Profile[] = ['hierarchical', 'search', 'registry', 'direct']
 
-/** Everything that only one of the two callers may learn has the other's colour nowhere in it. */
+/** Everything of a server contains its canary, so that a test finds whatever leaks to the other caller. */
 function serverOf(canary: string): FixtureServer {
   const item = (name: string) => ({ name: `${canary}_${name}`, description: `About ${canary} things` })
   return {
@@ -106,7 +106,7 @@ export async function start(
         generation,
       ),
     )
-  /** Publishes, and waits until that is served. */
+  /** Publishes a config, and waits until the router serves it. */
   const change = async (changed: Partial<AccessConfig>, generation: number, offered = servers) => {
     publish(changed, generation, offered)
     while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
@@ -116,7 +116,7 @@ export async function start(
   return { router, clock, publish, change, origin, reached, secrets }
 }
 
-/** What reached the upstreams, in order. */
+/** A call that reached an upstream. */
 type Reached = { server: string; call: UpstreamCall }
 
 type Sent = { path?: string; token?: string; headers?: Record<string, string>; method?: string }

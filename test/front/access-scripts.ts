@@ -1,4 +1,4 @@
-/** Scripts by which a caller may try to reach, or to learn of, what only another one may use. */
+/** Scripts with which a caller may try to reach, or to learn of, what only another caller may use. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { type Attempt, pathsOf, urisOf } from './access-attempts.ts'
 
@@ -11,7 +11,7 @@ export const SCRIPT_TOOLS: Readonly<Record<Profile, string>> = {
   code: 'run_mcp_script',
 }
 
-/** A request that runs a script, and wants to be told of its progress. */
+/** A request that runs a script, and asks for notifications of its progress. */
 export function scriptOf(tool: string, code: string): Attempt {
   const params = { name: tool, arguments: { code }, _meta: { progressToken: 'script' } }
   return { method: 'tools/call', params }
@@ -19,7 +19,7 @@ export function scriptOf(tool: string, code: string): Attempt {
 
 type ScriptForm = (tried: string) => string
 
-/** Where a script fails, its answer ends otherwise than where it handles the failure. */
+/** Both forms are needed, because the answer to a script that fails differs from that to one that handles the failure. */
 export const BARE: ScriptForm = tried => `return ${tried}`
 export const HANDLED: ScriptForm = tried => `try {
   console.log(await ${tried})
@@ -28,7 +28,7 @@ export const HANDLED: ScriptForm = tried => `try {
   return [error.message, error.kind, error.tool, error.stack, error.result]
 }`
 
-/** Each request has one script, which says no more of the canary than the one name that it tries. */
+/** Each request has one script, which contains the canary only in the one name that it tries. */
 export function scriptAttempts(
   tool: string,
   canary: string,

@@ -1,4 +1,4 @@
-/** What a router says of its rules by itself: in the log when it changes, and in the status that the operator reads. */
+/** What a router reports about its rules: in the log when they change, and in the status that the operator reads. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
@@ -32,16 +32,17 @@ test('a rule that is useless is logged once, and reported at the admin port', as
     const answer = await fetch(`http://127.0.0.1:${router.adminAddress?.port}/status`)
     return ((await answer.json()) as { access: { report: { rules: object[]; findings: object[] } } }).access
   }
-  const said = () => lines.filter(({ msg }) => msg === 'a rule of access is useless').map(({ path }) => path)
+  const logged = () =>
+    lines.filter(({ msg }) => msg === 'a rule of access is useless').map(({ path }) => path)
   const first = await publish(1, ['vermilion_get', 'vermilion_gett'])
   assert.deepEqual(first.report.rules, [
     { name: 'red', servers: 1, tools: 1 },
     { name: 'blue', servers: 1, tools: 3 },
   ])
-  assert.deepEqual(said(), ['spec.access[0].tools.allow[1]', 'spec.access[1].subjects[0]'])
+  assert.deepEqual(logged(), ['spec.access[0].tools.allow[1]', 'spec.access[1].subjects[0]'])
   await publish(2, ['vermilion_get', 'vermilion_gett'])
-  assert.equal(said().length, 2)
+  assert.equal(logged().length, 2)
   assert.equal((await publish(3, ['vermilion_get'])).report.findings.length, 1)
   await publish(4, ['vermilion_gett'])
-  assert.deepEqual(said().slice(2), ['spec.access', 'spec.access[0].tools.allow[0]'].reverse())
+  assert.deepEqual(logged().slice(2), ['spec.access', 'spec.access[0].tools.allow[0]'].reverse())
 })

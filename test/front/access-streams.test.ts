@@ -15,7 +15,7 @@ const LISTEN = modernised({
 const BODY = { jsonrpc: '2.0', id: 1, ...LISTEN.message } as unknown as JsonObject
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
-/** A stream of the 2025 era with a session of its own. */
+/** A stream of the 2025 era in a new session. */
 async function get(t: TestContext, origin: string, token: string): Promise<EventReader> {
   const begun = await send(origin, initialize, { token, path: PATH })
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
@@ -25,7 +25,7 @@ async function get(t: TestContext, origin: string, token: string): Promise<Event
 const listen = (t: TestContext, origin: string, token: string) =>
   readEvents(t, `${origin}${PATH}`, { ...bearer(token), ...LISTEN.headers }, BODY)
 
-test('a caller may use a part of the event streams, of both eras together; others still get theirs', async t => {
+test('a caller may have 256 event streams of both eras together; other callers still get theirs', async t => {
   const { origin } = await start(t, { auth: TOKENS })
   const listening: EventReader[] = []
   for (let count = 0; count < MAX_STREAMS / 2; count++) {

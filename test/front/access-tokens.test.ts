@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SignJWT } from 'jose'
 import { type Claims, withIssuer } from './access-issuer.ts'
-import { NOW, send } from './access-router.ts'
+import { initialize, NOW, send } from './access-router.ts'
 
-test('a token of an issuer is admitted with its groups; every forged or unfit one is refused', async t => {
+test('a token of an issuer is admitted with its groups; every forged or invalid one is refused', async t => {
   const { sign, ask, jwk, clock } = await withIssuer(t)
   assert.match((await ask(await sign({ groups: ['dev'] }))).text, /vermilion_get/)
   for (const groups of ['dev', ['dev', 1, null]])
@@ -13,7 +13,7 @@ test('a token of an issuer is admitted with its groups; every forged or unfit on
   for (const groups of [undefined, null, 'ops', ['system:dev'], 7, { dev: true }])
     assert.doesNotMatch((await ask(await sign({ groups } as Claims))).text, /vermilion/)
   const seconds = NOW / 1_000
-  const unfit: [string, string][] = [
+  const invalid: [string, string][] = [
     ['audience as prefix', await sign({ aud: 'https://mcp.example.com/mc' })],
     ['longer audience', await sign({ aud: 'https://mcp.example.com/mcp/' })],
     ['no audience', await sign({ aud: undefined })],
@@ -41,7 +41,7 @@ test('a token of an issuer is admitted with its groups; every forged or unfit on
   ]
   const [head = '', body = ''] = (await sign()).split('.')
   const none = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url')
-  unfit.push(['alg none', `${none}.${body}.`], ['no signature', `${head}.${body}.`])
+  invalid.push(['alg none', `${none}.${body}.`], ['no signature', `${head}.${body}.`])
   const hs = new SignJWT({
     iss: 'https://id.example.com',
     aud: ['https://mcp.example.com/mcp'],
@@ -49,12 +49,12 @@ test('a token of an issuer is admitted with its groups; every forged or unfit on
     iat: seconds,
     exp: seconds + 60,
   })
-  unfit.push([
-    'HS256 by the public key',
+  invalid.push([
+    'HS256 with the public key',
     await hs.setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(Buffer.from(JSON.stringify(jwk))),
   ])
-  for (const [what, token] of unfit) {
-    // Failed logins are limited.
+  for (const [what, token] of invalid) {
+    // Failed logins are limited, so time has to pass between them.
     clock.advance(1_000)
     const { status, headers } = await ask(token)
     assert.ok(status === 401 || status === 400, `${what}: ${status}`)
@@ -89,7 +89,7 @@ test('metadata and challenges come from the manifest, whatever Host and X-Forwar
   assert.equal((await fetch(`${origin}/.well-known/oauth-protected-resource/other`)).status, 404)
 })
 
-test('a page of an allowed origin may read the metadata, after it has asked as browsers do; another may not', async t => {
+test('a page of an allowed origin may send preflight requests and read the metadata; a page of another may not', async t => {
   const { origin } = await withIssuer(t, { requiredScopes: ['mcp'] })
   const ask = {
     'access-control-request-method': 'GET',
@@ -129,10 +129,6 @@ test('the answer to a token without the required scopes names them', async t => 
 test('an open stream ends when the token of its caller expires', async t => {
   const { sign, origin, clock } = await withIssuer(t)
   const token = await sign({ exp: NOW / 1_000 + 60 })
-  const initialize = {
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-  }
   const begun = await send(origin, initialize, { token })
   const stream = await fetch(`${origin}/mcp`, {
     headers: {

@@ -1,6 +1,6 @@
 /**
- * What is hidden costs the work of what does not exist, and so the time of an answer tells nothing: counted in calls of functions, over
- * HTTP, against a running router.
+ * Requests for what is hidden do as much work as requests for what does not exist, so that the time of an answer reveals nothing: counted in
+ * calls of functions, over HTTP, against a running router.
  */
 import assert from 'node:assert/strict'
 import { Session } from 'node:inspector/promises'
@@ -14,9 +14,9 @@ const HIDDEN = 'cobalt'
 const MISSING = 'kobalt'
 const PATHS = ['/mcp/hierarchical', '/mcp/direct']
 const LIST: Attempt = { method: 'tools/list', params: {} }
-/** Calls of functions for each request, of some hundreds: to record what was denied, which only audit and metrics may know. */
+/** The allowed difference in calls of functions per request, of some hundreds: denials are recorded for audit and metrics. */
 const MAX_DIFFERENCE = 5
-/** Work for each of them would show. */
+/** So many that work for each of them would show. */
 const MANY = 200
 const OWN_SOURCES = /\/(?:router|core)\/(?!.*\.test\.ts)/
 /** Only audit and metrics may know the difference. */
@@ -47,7 +47,7 @@ function namesakes(): Record<string, FixtureServer> {
   return Object.fromEntries(Array.from({ length: MANY }, (_, at) => [`namesake-${at}`, { offers }]))
 }
 
-/** Searches by words do the work of their words. */
+/** Searches are left out, because their work depends on their words. */
 function isByName({ params }: Attempt): boolean {
   return !('query' in ((params.arguments ?? {}) as object))
 }
@@ -76,7 +76,7 @@ async function createCounter(t: TestContext) {
   }
 }
 
-test('requests for what is hidden do the work of requests for what does not exist', async t => {
+test('requests for what is hidden do as much work as requests for what does not exist', async t => {
   const rules = [rule('red', 'vermilion'), rule('blue', HIDDEN)]
   const { origin } = await start(t, { rules }, {}, undefined, { ...SERVERS, [HIDDEN]: withMany() })
   const count = await createCounter(t)
@@ -96,20 +96,20 @@ test('requests for what is hidden do the work of requests for what does not exis
       requests: { length: requests },
     },
   ] of places(HIDDEN).entries()) {
-    // What is done once for each catalog is done before.
+    // First do what is done once for each catalog, so that it is not counted.
     for (const name of [HIDDEN, MISSING]) await all(name, at)
     const [hidden, missing] = [await count(() => all(HIDDEN, at)), await count(() => all(MISSING, at))]
     const sum = (counts: ReadonlyMap<string, number>) => counts.values().reduce((a, b) => a + b, 0)
-    const apart = Math.abs(sum(hidden) - sum(missing)) / requests
+    const difference = Math.abs(sum(hidden) - sum(missing)) / requests
     const differing = [...new Set([...hidden.keys(), ...missing.keys()])]
       .filter(name => hidden.get(name) !== missing.get(name))
       .map(name => `${name}: ${hidden.get(name) ?? 0} ${missing.get(name) ?? 0}`)
     assert.ok(sum(hidden) > 40 * requests)
-    assert.ok(apart <= MAX_DIFFERENCE, `${path} ${apart} ${differing.join('\n')}`)
+    assert.ok(difference <= MAX_DIFFERENCE, `${path} ${difference} ${differing.join('\n')}`)
   }
 })
 
-test('a name that many hidden tools have does the work of one that no tool has', async t => {
+test('a call by a name that many hidden tools have does as much work as one by a name that no tool has', async t => {
   const { origin } = await start(t, { rules: [rule('red', 'vermilion')] }, {}, undefined, {
     ...SERVERS,
     ...namesakes(),

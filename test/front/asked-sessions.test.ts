@@ -64,13 +64,13 @@ test('a question ends after ten minutes, its client is notified, and until then 
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'ask')
   const question = await reader.next()
-  const beaten = reader.beat()
+  const heartbeat = reader.beat()
   front.clock.advance(15_000)
-  await beaten
+  await heartbeat
   front.clock.advance(TEN_MINUTES_MS - 15_000)
-  const told = await reader.next()
-  assert.equal(told?.method, 'notifications/cancelled')
-  assert.equal((told?.params as JsonObject).requestId, question?.id)
+  const notification = await reader.next()
+  assert.equal(notification?.method, 'notifications/cancelled')
+  assert.equal((notification?.params as JsonObject).requestId, question?.id)
   const { error } = (await reader.next()) as { error: JsonObject }
   assert.match(String(error.message), /did not answer the question within 10 min/)
   assert.equal((await respond(front, session, question, ANSWERS.form)).status, 202)
@@ -150,9 +150,9 @@ test('a question that the server cancels is cancelled at the client', async t =>
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'askAndGo')
   const question = await reader.next()
-  const told = await reader.next()
+  const notification = await reader.next()
   const reason = 'The server does not want to know any more.'
-  assert.deepEqual(told?.params, { requestId: question?.id, reason })
+  assert.deepEqual(notification?.params, { requestId: question?.id, reason })
   assert.deepEqual(await answerOf(reader), 'went on' as unknown)
 })
 
@@ -169,15 +169,15 @@ test('a client can have 32 open questions; further ones are refused to the serve
   assert.match(JSON.stringify(answers.at(-1)), /too many questions/)
 })
 
-test('an answer for a replica that is gone is refused with a sentence, an invalid one is ignored', async t => {
+test('an answer for a replica that is gone is refused with advice, one with an invalid id is ignored', async t => {
   const front = await startAskingFront(t)
   const gone = await startAskingFront(t, { owner: 'two' })
   const session = await beginSession(gone.url, CAN_ALL)
   const question = await (await call(t, gone, session, 'ask')).next()
-  const lost = await respond(front, session, question, ANSWERS.form)
-  assert.equal(lost.status, 400)
-  assert.equal(errorOf(lost).code, -32602)
-  assert.match(String(errorOf(lost).message), /call the tool again/)
+  const refused = await respond(front, session, question, ANSWERS.form)
+  assert.equal(refused.status, 400)
+  assert.equal(errorOf(refused).code, -32602)
+  assert.match(String(errorOf(refused).message), /call the tool again/)
   for (const id of ['portolan~', 7, `${question?.id}x`])
     assert.equal((await respond(front, session, { id }, ANSWERS.form)).status, 202)
 })
@@ -197,7 +197,7 @@ test('the body of an answer names the replica that asked', async t => {
   assert.equal(ownerOfBody(body), undefined)
 })
 
-test('a cancellation of an unknown request is forwarded with its session, one of a known request is not', async t => {
+test('a cancellation of an unknown request is forwarded with its session, and so is a change of roots', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const body = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 99 } }
@@ -207,12 +207,12 @@ test('a cancellation of an unknown request is forwarded with its session, one of
   for (const method of ['notifications/initialized', 'notifications/roots/list_changed'])
     await post(front.url, { jsonrpc: '2.0', method }, session)
   assert.deepEqual(
-    front.told.map(({ notification }) => notification.method),
+    front.notified.map(({ notification }) => notification.method),
     ['notifications/roots/list_changed'],
   )
 })
 
-test('during the drain a call with an open question is answered with a fault', async t => {
+test('when the drain ends, a call with an open question is answered with an error', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url, CAN_ALL)
   const reader = await call(t, front, session, 'ask')

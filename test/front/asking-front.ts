@@ -1,4 +1,4 @@
-/** A real HTTP server of the front whose handler asks its callers, and repeats what it is told: for tests of questions and streams. */
+/** A real HTTP server of the front whose handler asks its callers, and records what it gets: for tests of questions and streams. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -33,7 +33,9 @@ export type AskingFront = {
   /** Those who listen for changed lists, and what was subscribed to. */
   listening: Listening[]
   subscribed: (Subscription & { signal: AbortSignal })[]
-  told: { client: string; notification: Notification }[]
+  /** Notifications of clients. */
+  notified: { client: string; notification: Notification }[]
+  /** Bodies of cancellations of unknown requests. */
   strays: string[]
   end(): void
   drain(limitMs: number): Promise<void>
@@ -56,7 +58,7 @@ type FrontOptions = {
   maxStreams?: number
 }
 
-/** Listens on a free port until the test ends; its clock is turned by hand. */
+/** Listens on a free port until the test ends; the test advances its clock. */
 export async function startAskingFront(t: TestContext, options: FrontOptions = {}): Promise<AskingFront> {
   const { key = 'key', owner = 'one', capabilities = CAPABILITIES, openToAll } = options
   const clock = createManualClock(systemClock.now())
@@ -92,24 +94,24 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body
 }
 
-type Record = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribed' | 'told'>
+type Recorded = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribed' | 'notified'>
 
-/** `gathered` ends the time in which questions are put together, once all of a turn are asked. */
-function createAskingHandler(capabilities: JsonObject, gathered: () => void): McpHandler & Record {
+/** `gathered` ends the time in which questions are gathered; it is called once all of a turn are asked. */
+function createAskingHandler(capabilities: JsonObject, gathered: () => void): McpHandler & Recorded {
   const seen: McpRequest[] = []
   const ended: Fault[] = []
   const listening: Listening[] = []
-  const subscribed: Record['subscribed'] = []
-  const told: Record['told'] = []
+  const subscribed: Recorded['subscribed'] = []
+  const notified: Recorded['notified'] = []
   const tools: typeof TOOLS = { ...TOOLS, visit: visitFirst() }
   return {
-    ...{ seen, ended, listening, subscribed, told },
+    ...{ seen, ended, listening, subscribed, notified },
     describe: () => ({
       capabilities,
       serverInfo: { name: 'asking', version: '1' },
       meta: { 'portolan.dev/protocol': '2025-06-18' },
     }),
-    tell: (client, notification) => void told.push({ client, notification }),
+    tell: (client, notification) => void notified.push({ client, notification }),
     async listen(one) {
       listening.push(one)
       await new Promise<void>(resolve => one.signal.addEventListener('abort', () => resolve()))
@@ -152,29 +154,29 @@ function askAnd(then: () => void, ask: Ask): Ask {
 type Tool = (request: McpRequest, args: JsonObject, caller: Caller) => Promise<McpResponse>
 
 const TOOLS: { [name: string]: Tool | undefined } = {
-  /** Asks all at once, as a server of the 2025 era does, and gives the answers. */
+  /** Asks all at once, as a server of the 2025 era does, and returns the answers. */
   async ask(_request, { questions }, { ask, signal }) {
     const answers = (questions as ServerRequest[]).map(question => ask?.(question, signal))
     return text(await Promise.all(answers))
   },
-  /** Asks one after the other, and tells in between. */
+  /** Asks one after the other, and sends notifications in between. */
   async askInTurn({ params }, { questions }, { ask, signal, notify }) {
     const { progressToken = null } = isObject(params._meta) ? params._meta : {}
     const answers: unknown[] = []
-    const tell = () => {
+    const notifyProgress = () => {
       const progress = answers.length
       if (progressToken !== null)
         notify?.({ method: 'notifications/progress', params: { progressToken, progress } })
       notify?.({ method: 'notifications/message', params: { level: 'info', data: progress } })
     }
     for (const question of questions as ServerRequest[]) {
-      tell()
+      notifyProgress()
       answers.push(await ask?.(question, signal))
     }
-    tell()
+    notifyProgress()
     return text(answers)
   },
-  /** Asks, and answers without waiting for long. */
+  /** Asks, withdraws the questions after a moment, and answers the call. */
   async askAndGo(_request, { questions }, { ask, signal }) {
     const stop = new AbortController()
     const answers = (questions as ServerRequest[]).map(async question => {
@@ -192,14 +194,14 @@ const TOOLS: { [name: string]: Tool | undefined } = {
     const inputRequests = Object.fromEntries((questions as JsonObject[]).map((one, at) => [`q${at}`, one]))
     return { result: { resultType: 'input_required', inputRequests, requestState: `${round + 1}` } }
   },
-  /** Asks, tells that it was answered, and waits until it is aborted. */
+  /** Asks, sends a notification when it was answered, and waits until it is aborted. */
   async askAndHang(_request, { questions }, { ask, signal, notify }) {
     for (const question of questions as ServerRequest[]) await ask?.(question, signal)
     notify?.({ method: 'notifications/hanging' })
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     return text('aborted')
   },
-  /** Asks for a visit to a page, and tells of its end in the middle of the call. */
+  /** Asks for a visit to a page, and sends a notification of its end in the middle of the call. */
   async askForVisit(_request, { question }, { ask, signal, notify }) {
     const answer = await ask?.(question as ServerRequest, signal)
     notify?.({ method: 'notifications/elicitation/complete', params: { elicitationId: 'login' } })
@@ -215,7 +217,7 @@ const TOOLS: { [name: string]: Tool | undefined } = {
   },
 }
 
-/** Wants its user to visit a page before its first call, as a server of the 2025 era says it. */
+/** Wants its user to visit a page before its first call, and says so with the error of a server of the 2025 era. */
 function visitFirst(): Tool {
   let visited = false
   return async ({ params }) => {

@@ -1,4 +1,4 @@
-/** What is refused at the admin port, and between replicas, has a line like what is refused to agents. */
+/** Refusals at the admin port and between replicas have audit lines, like refusals of agents. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANONYMOUS } from '../../core/mcp/identity.ts'
@@ -11,7 +11,7 @@ const authenticate: NonNullable<RouterOptions['admin']>['authenticate'] = async 
   shown === 'Bearer pod' ? Object.freeze({ ...ANONYMOUS, kind: 'serviceAccount', id: 'pod' }) : AUDIENCE
 const place = { host: '127.0.0.1', port: 0, pod: 'tools-gateway-0', gateway: 'tools', missing: () => [] }
 
-test('a pod that is refused the catalog or a server at the admin port has a line with the reason', async t => {
+test('if a pod is refused the catalog or a server at the admin port, an audit line says why', async t => {
   const { router, lines } = await audited(t, {}, {}, undefined, { admin: { ...place, authenticate } })
   const admin = `http://127.0.0.1:${router.adminAddress?.port}`
   const headers = { authorization: 'Bearer other' }
@@ -36,7 +36,7 @@ test('a pod that is refused the catalog or a server at the admin port has a line
   )
 })
 
-test('what is not recorded because of an overflow is not served at the admin port either', async t => {
+test('with onOverflow Refuse, requests at the admin port are refused too while no audit line can be written', async t => {
   const access = { auth: undefined }
   const admin = { ...place, authenticate }
   const { router, sink, origin } = await audited(t, { onOverflow: 'Refuse' }, access, undefined, { admin })
@@ -49,7 +49,7 @@ test('what is not recorded because of an overflow is not served at the admin por
   sink.unblock()
 })
 
-test('a request in the name of a replica with a wrong signature has a line', async t => {
+test('a request with a wrongly signed credential of a replica has an audit line', async t => {
   const { origin, lines, router } = await audited(t, {}, {}, undefined, { admin: place })
   const authorization = `Portolan-Replica ${Buffer.from('token:red').toString('base64url')}.zzzzzzzz.${'A'.repeat(43)}`
   assert.equal((await send(origin, initialize, { headers: { authorization } })).status, 400)

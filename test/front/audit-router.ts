@@ -1,4 +1,4 @@
-/** A running router whose audit lines are read, and ways to be denied. */
+/** A running router whose audit lines a test reads, and requests that are denied. */
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import type { AccessConfig, AuditConfig } from '../../core/catalog/access-config.ts'
@@ -20,7 +20,7 @@ export type Line = Record<string, unknown> & {
   count?: number
 }
 
-/** A router with rules whose audit lines are read. */
+/** Starts a router with rules, whose audit lines a test reads. */
 export async function audited(
   t: TestContext,
   audit: Partial<AuditConfig> = {},
@@ -31,7 +31,7 @@ export async function audited(
   const sink = createSink()
   const given = { rules: RULES, ...access, audit: { ...EVERYTHING, ...audit } }
   const running = await start(t, given, {}, answer, SERVERS, { auditStream: () => sink.stream, ...options })
-  /** Closes the router, which writes what waits. */
+  /** Closes the router, which writes the waiting lines. */
   const lines = async (): Promise<Line[]> => {
     await running.router.close(0)
     return sink.lines()
@@ -39,7 +39,7 @@ export async function audited(
   return { ...running, sink, lines }
 }
 
-/** A stream that keeps what is written; while it is blocked it takes nothing. */
+/** A stream that keeps what is written; while it is blocked, it accepts nothing more. */
 export function createSink() {
   let text = ''
   let waiting: (() => void) | undefined
@@ -77,7 +77,7 @@ export const call = (name: string, args: object = {}) => ({
 export const execute = (path: string, args: object = {}) =>
   call('execute_mcp_tool', { tool_path: path, arguments: args })
 
-/** Ways to what only the other caller may use, and what the line must name. */
+/** Requests for what only the other caller may use, and what the audit line must name. */
 export function denials(canary: string): { path?: string; request: object; target: object }[] {
   const tool = { server: canary, tool: `${canary}_get` }
   const prompt = { server: canary, prompt: `${canary}_prompt` }

@@ -1,4 +1,4 @@
-/** No secret is in 10,000 lines of random requests, whatever they ask and however it is written: over HTTP, against a running router. */
+/** No secret is in 10,000 audit lines of random requests, wherever a request has it: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
@@ -22,7 +22,7 @@ const NAMES = [
   'x-auth',
 ]
 
-/** Arguments with a secret below a name that says so, at any depth. */
+/** Arguments with a secret below a name that shows that it is one, at any depth. */
 function secretive(random: Random, depth = 0): JsonObject {
   const secret = `${SECRET}${random.below(1e9)}`
   const hidden = random.pick<JsonValue>([secret, [secret], { inner: secret }, [[{ deep: secret }]]])
@@ -72,7 +72,7 @@ function request(random: Random): object {
   }
 }
 
-test('no token, header, result or secret argument is in 10,000 lines', async t => {
+test('no token, header, result or secret argument is in 10,000 audit lines', async t => {
   const answer = async () => ({ result: { content: [{ type: 'text', text: `${SECRET}-result` }] } })
   const { origin, sink, lines, clock } = await audited(t, { arguments: 'Redacted' }, {}, answer)
   const random = createRandom(SEED)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { BLUE, initialize, RED, send } from './access-router.ts'
 import { audited, denials, execute } from './audit-router.ts'
 
-test('no token and no secret is in the lines of thousands of requests, whatever is asked', async t => {
+test('no token and no secret is in the audit lines of thousands of requests of all kinds', async t => {
   const hidden = (at: number) => `S3CRET${at}x`
   const answer = async () => ({ result: { content: [{ type: 'text', text: `result ${hidden(0)}` }] } })
   const { origin, lines, sink, clock } = await audited(t, { arguments: 'Redacted' }, {}, answer)
@@ -41,7 +41,7 @@ test('no token and no secret is in the lines of thousands of requests, whatever 
 
 const FLOOD = 400
 
-/** Fills the sink with calls of long arguments; stops when a request is refused. */
+/** Fills the sink with calls that have long arguments; stops when a request is refused. */
 async function flood(origin: string): Promise<number[]> {
   const statuses: number[] = []
   for (let at = 0; at < FLOOD; at++) {

@@ -1,4 +1,4 @@
-/** Who did what is recorded: over HTTP, against a running router. */
+/** Audit lines record who did what: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Span, Tracer } from '../../core/trace.ts'
@@ -39,7 +39,7 @@ test('a call has a line that says when, where, who, what, and how it ended', asy
   assert.ok(Number(ms) >= 0 && Number(bytes) > 50, JSON.stringify(line))
 })
 
-test('only the events that are asked for are recorded', async t => {
+test('only the configured events are recorded', async t => {
   for (const [events, expected] of [
     [['Calls'], ['call']],
     [['Denials'], ['denial', 'login']],
@@ -58,7 +58,7 @@ test('only the events that are asked for are recorded', async t => {
   }
 })
 
-test('of the arguments as much is recorded as is allowed', async t => {
+test('as much of the arguments is recorded as the config says', async t => {
   const args = { vermilionId: 'a'.repeat(500), apiKey: 'hidden words' }
   const seen: unknown[] = []
   for (const how of ['None', 'Names', 'Digest', 'Redacted', 'Full'] as const) {
@@ -83,7 +83,7 @@ test('arguments that are too long are not recorded in full', async t => {
   assert.deepEqual(line?.arguments, { tooLong: 20_018 })
 })
 
-test('a search has a line, with its text only where arguments are recorded', async t => {
+test('a search has a line, with its text only if arguments are recorded', async t => {
   for (const how of ['None', 'Full'] as const) {
     const { origin, lines } = await audited(t, { arguments: how, events: ['Calls'] })
     await send(origin, call('discover_mcp_tools', { query: 'get things' }), { token: RED })
@@ -142,7 +142,7 @@ test("a denial at a server's own endpoint has a line", async t => {
   }
 })
 
-test('what does not exist for anybody is no denial', async t => {
+test('a call of what does not exist for anybody is recorded as a call, not as a denial', async t => {
   const { origin, lines } = await audited(t, { events: ['Calls', 'Denials'] })
   for (const path of ['vermilion:nothing', 'nowhere:nothing', 'nothing'])
     await send(origin, execute(path), { token: RED })
@@ -153,7 +153,7 @@ test('what does not exist for anybody is no denial', async t => {
   )
 })
 
-test('logins that fail have lines with their reason, and a good one has a line only the first time', async t => {
+test('each failed login has a line with its reason, a successful one only the first time', async t => {
   const { origin, lines } = await audited(t, { events: ['Logins'] })
   const list = { method: 'tools/list', params: {} }
   await send(origin, list)
@@ -177,7 +177,7 @@ test('logins that fail have lines with their reason, and a good one has a line o
   )
 })
 
-test('limits that are hit have lines', async t => {
+test('requests and calls over a limit have a line', async t => {
   const limit = { everyMs: 60_000, burst: 1, limit: 1, per: 'Caller' } as const
   const rateLimits = [
     { ...limit, counts: 'calls' as const },
@@ -223,7 +223,7 @@ test('decisions are counted by rule and reason, never by user', async t => {
   ])
 })
 
-test('too many failed logins of an address are answered 429, and a good credential still enters', async t => {
+test('too many failed logins of an address are answered 429, and a valid credential is still admitted', async t => {
   const { origin, clock } = await audited(t)
   const fail = () => send(origin, initialize, { token: 'x'.repeat(40) })
   for (let time = 0; time < 20; time++) assert.equal((await fail()).status, 401)
@@ -275,7 +275,7 @@ test('the span of a call names a caller with a credential, and no other', async 
   assert.deepEqual(seen, ['token:red', undefined])
 })
 
-test('a challenge for scopes is a denial that names what was asked for', async t => {
+test('a challenge for scopes is recorded as a denial that names what was requested', async t => {
   const challenging = rule('red', 'vermilion', { scopes: ['write'], challenge: true })
   const uri = 'file:///vermilion/one'
   const server = 'vermilion'

@@ -69,7 +69,7 @@ for (const mode of ['auto', { pin: '2026-07-28' }] as const) {
   })
 }
 
-test('a 2026-07-28 client repeats an argument in a header where the schema of the tool asks for it', async t => {
+test('a 2026-07-28 client repeats an argument in a header if the schema of the tool asks for it', async t => {
   const server = await startEchoServer(t)
   const client = new ModernClient(INFO, { versionNegotiation: { mode: 'auto' } })
   t.after(() => client.close())

@@ -1,4 +1,4 @@
-/** A real HTTP server of the front with a small handler behind it: what the tests of the front talk to. */
+/** A real HTTP server of the front with a small handler behind it, for tests of the front. */
 
 import type { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
@@ -162,7 +162,7 @@ async function callTool(
   }
 }
 
-/** With the result's own text beside it, as an upstream's answer has it; the spaces show that it was not written anew. */
+/** With the text of the result beside it, like an upstream's answer; the spaces show that this text was passed on unchanged. */
 function text(value: string): McpResponse {
   const result = { content: [{ type: 'text', text: value }] }
   return { result, resultText: `{ "content": ${JSON.stringify(result.content)} }` }

@@ -13,7 +13,7 @@ export type EventReader = {
   close(): void
 }
 
-/** Sends a request and hands over its answer as it comes; closed after the test. */
+/** Sends a request and reads its answer as it arrives; closed after the test. */
 export async function readEvents(
   t: TestContext,
   url: string,
@@ -65,7 +65,7 @@ async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-/** Begins a session of the 2025 era, and gives the header that names it. */
+/** Begins a session of the 2025 era, and returns the header that names it. */
 export async function beginSession(
   url: string,
   capabilities: JsonObject = {},

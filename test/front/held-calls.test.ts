@@ -26,7 +26,7 @@ function call(
   return post(front.url, body, modernHeaders('tools/call', name))
 }
 
-/** A call whose answer is read as it comes. */
+/** A call whose answer is read as it arrives. */
 function hanging(t: TestContext, front: AskingFront, name: string, more: JsonObject, meta: JsonObject = {}) {
   const params = { name, arguments: ONE, ...more }
   return readEvents(
@@ -53,7 +53,7 @@ function textOf({ json, text }: Awaited<ReturnType<typeof post>>): JsonObject[] 
 const ONE = { questions: [QUESTIONS.form] }
 const TWO = { questions: [QUESTIONS.form, QUESTIONS.roots] }
 
-test('a question is answered with 200 and its state, and the repeated call gets the answer of the first', async t => {
+test('a call with questions is answered input_required, and the repeated call with answers gets its result', async t => {
   const front = await startAskingFront(t)
   const { requestState, keys } = await askedBy(call(front, 'ask', TWO))
   assert.deepEqual(keys, ['elicitation-1', 'roots-2'])
@@ -113,10 +113,10 @@ test('a state that was changed, used before, or made by another process is refus
     assert.match(String(errorOf(answer).message), /not valid, or too old; call the tool again/)
   }
   const replica = await startAskingFront(t, { owner: 'two' })
-  const lost = await call(replica, 'ask', ONE, { inputResponses, requestState })
-  assert.equal(errorOf(lost).code, -32602)
-  assert.match(String(errorOf(lost).message), /no longer waits; call the tool again/)
-  assert.deepEqual(errorOf(lost).data, { reason: 'invalid_request_state' })
+  const refused = await call(replica, 'ask', ONE, { inputResponses, requestState })
+  assert.equal(errorOf(refused).code, -32602)
+  assert.match(String(errorOf(refused).message), /no longer waits; call the tool again/)
+  assert.deepEqual(errorOf(refused).data, { reason: 'invalid_request_state' })
   await call(front, 'ask', ONE, { inputResponses, requestState })
   const again = await call(front, 'ask', ONE, { inputResponses, requestState })
   assert.match(String(errorOf(again).message), /no longer waits/)
@@ -180,7 +180,7 @@ test('a call ends if its caller leaves before a question, or while it brings ans
   assert.equal(front.inFlight.size, 0)
 })
 
-test('a call that continues without its caller keeps the answer', async t => {
+test('a call that ends before its question is answered keeps its result for the repeated call', async t => {
   const front = await startAskingFront(t)
   const { requestState } = await askedBy(call(front, 'askAndGo', ONE))
   const inputResponses = { 'elicitation-1': ANSWERS.form }
@@ -193,12 +193,12 @@ test('of several repeated calls with the same state only one continues', async t
   const { requestState } = await askedBy(call(front, 'ask', ONE))
   const more = { inputResponses: { 'elicitation-1': ANSWERS.form }, requestState }
   const answers = await Promise.all([1, 2, 3, 4].map(() => call(front, 'ask', ONE, more)))
-  const lost = answers.filter(({ json }) => json.error)
-  assert.equal(lost.length, 3)
-  for (const answer of lost) assert.match(String(errorOf(answer).message), /no longer waits/)
+  const refused = answers.filter(({ json }) => json.error)
+  assert.equal(refused.length, 3)
+  for (const answer of refused) assert.match(String(errorOf(answer).message), /no longer waits/)
 })
 
-test('a repeated call whose first call has ended gets an error that says so, and nothing is kept', async t => {
+test('a question is rejected if its call is over or its caller leaves, and nothing is kept', async t => {
   const front = await startAskingFront(t)
   const { signal } = new AbortController()
   const askFor = (at: number) => front.seen[at]?.caller.ask?.(QUESTIONS.form, signal)
@@ -213,7 +213,7 @@ test('a repeated call whose first call has ended gets an error that says so, and
   assert.equal(front.clients.held.size, 0)
 })
 
-test('the end of the process ends calls that wait, and says so', async t => {
+test('the shutdown ends waiting calls with an error that says so', async t => {
   const front = await startAskingFront(t)
   await askedBy(call(front, 'ask', ONE))
   front.end()
@@ -225,7 +225,7 @@ test('the end of the process ends calls that wait, and says so', async t => {
   assert.match(String(answer.error.message), /cannot be asked now/)
 })
 
-test('calls that wait are bounded: one more is refused to caller and server', async t => {
+test('at most 1,024 calls wait; the question of one more is refused', async t => {
   const front = await startAskingFront(t)
   for (let held = 0; held < 1_024; held += 64)
     await Promise.all(Array.from({ length: 64 }, () => askedBy(call(front, 'ask', ONE))))
@@ -236,7 +236,7 @@ test('calls that wait are bounded: one more is refused to caller and server', as
   assert.equal(front.clients.held.size, 0)
 })
 
-test('the bodies of waiting calls are bounded together, and released when the calls continue', async t => {
+test('the bodies of all waiting calls are bounded in size together, and released when calls continue', async t => {
   const front = await startAskingFront(t)
   const args = { ...ONE, filler: 'x'.repeat(3.75 * 1024 * 1024) }
   const states: string[] = []

@@ -1,6 +1,6 @@
 /**
- * What a stdio server says too late, when the call is cancelled or over that it belongs to, does not reach another caller: over HTTP,
- * against a running router and a running bridge.
+ * Messages that a stdio server sends too late, when their call is over or cancelled, do not reach another caller: over HTTP, against a
+ * running router and a running bridge.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ const CANARY = 'canary of red'
 const BEARER = 'token-of-the-bridge'
 const LOUD = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'debug' }
 
-/** A router before a bridge whose child speaks one era, for the callers red and blue. */
+/** A router in front of a bridge whose child speaks one era, for the callers red and blue. */
 async function startBoth(t: TestContext, mode: string) {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-late-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

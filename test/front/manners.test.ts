@@ -19,7 +19,7 @@ test('the result of an upstream is passed on as the same text', async t => {
   )
 })
 
-test('initialize agrees on the revision asked for, and offers the newest to a client that asks for an unknown one', async t => {
+test('initialize agrees to a known revision, and offers the newest to a client that asks for an unknown one', async t => {
   const { url } = await startEchoServer(t)
   for (const [asked, given] of [
     ['2024-11-05', '2024-11-05'],
@@ -58,9 +58,9 @@ test('a request that does not accept both kinds of answer gets 406, one that is 
 test('a body over the limit gets 413, with and without a length', async t => {
   const { url } = await startEchoServer(t)
   const big = legacy('tools/call', { name: 'echo', arguments: { text: 'x'.repeat(5 << 20) } })
-  const told = await post(url, big)
-  assert.equal(told.status, 413)
-  assert.match(String(errorOf(told).message), /at most 4194304 bytes/)
+  const withLength = await post(url, big)
+  assert.equal(withLength.status, 413)
+  assert.match(String(errorOf(withLength).message), /at most 4194304 bytes/)
   const chunked = await fetch(url, {
     method: 'POST',
     headers: LEGACY_HEADERS,
@@ -75,7 +75,7 @@ test('a body over the limit gets 413, with and without a length', async t => {
   assert.equal((await post(url, fits)).status, 200)
 })
 
-test('GET and other methods are answered 405 with what is allowed, unknown paths 404', async t => {
+test('GET and other methods are answered 405 with the allowed ones, unknown paths 404', async t => {
   const { url, origin } = await startEchoServer(t)
   for (const method of ['GET', 'PUT', 'PATCH']) {
     const answer = await fetch(url, { method, headers: { accept: 'text/event-stream' } })
@@ -85,7 +85,7 @@ test('GET and other methods are answered 405 with what is allowed, unknown paths
   assert.equal((await fetch(`${origin}/.well-known/oauth-protected-resource`)).status, 404)
 })
 
-test('a profile is served where it is the default or allowed, a server where servers are exposed', async t => {
+test('a profile is served if it is the default or allowed; a server is not, unless servers are exposed', async t => {
   const { origin } = await startEchoServer(t)
   assert.equal((await post(`${origin}/mcp/search`, legacy('tools/list'))).status, 200)
   assert.equal((await post(`${origin}/mcp/hierarchical`, legacy('tools/list'))).status, 200)
@@ -165,7 +165,7 @@ test('a batch of an old revision is answered in one body, up to a bound, and ref
   }
 })
 
-test('an unknown revision in the header is refused with those that are served', async t => {
+test('an unknown revision in the header is refused, and the error names the supported ones', async t => {
   const { url } = await startEchoServer(t)
   const answer = await post(url, legacy('ping'), { 'mcp-protocol-version': '2023-01-01' })
   assert.equal(answer.status, 400)

@@ -19,7 +19,7 @@ test("a 2026-07-28 answer has resultType complete, the server's name, and cache 
   const call = await post(url, modern('tools/call', CALL), modernHeaders('tools/call', 'echo'))
   const called = call.json.result as JsonObject
   assert.deepEqual(Object.keys(called), ['resultType', '_meta', 'content'])
-  assert.match(call.text, /\{"text":"text"|"content": \[/)
+  assert.match(call.text, /"content": \[/)
   const discovered = await post(url, modern('server/discover'), modernHeaders('server/discover'))
   assert.deepEqual((discovered.json.result as JsonObject).supportedVersions, ['2026-07-28'])
 })
@@ -83,7 +83,7 @@ test('the error for a wrong 2026-07-28 request names the revision, method or env
   assert.equal(errorOf(await post(url, incomplete, modernHeaders('tools/list'))).code, -32602)
 })
 
-test('a 2026-07-28 subscription to nothing is acknowledged and ended', async t => {
+test('a 2026-07-28 subscription to what the server does not offer is acknowledged as empty, and ended', async t => {
   const { url } = await startEchoServer(t)
   const body = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
   const answer = await post(url, body, modernHeaders('subscriptions/listen'))

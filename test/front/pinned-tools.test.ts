@@ -1,4 +1,4 @@
-/** A server that changes its tools after they were approved: what agents, the status and `portolan approve` show of it. */
+/** A server that changes its tools after they were approved: what agents, the status and `portolan approve` show then. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,10 +26,10 @@ const plain = pico.createColors(false)
 
 type World = {
   gateway: LocalGateway
-  /** The server offers this from now on, and was asked again. */
+  /** Changes the tools of the server; resolves once they were read again. */
   change(tools: Record<string, string>): Promise<void>
   until(check: (line: ServerStatusLine) => boolean): Promise<ServerStatusLine>
-  /** What waits for approval, once `portolan approve` can see it too. */
+  /** What waits for approval; resolves once `portolan approve` can see it too. */
   changes(): Promise<NonNullable<ServerStatusLine['changes']>>
   /** Runs `portolan approve`; resolves with what it printed. */
   approve(...args: string[]): Promise<string>
@@ -68,10 +68,10 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySp
     space.remove()
   })
   const printed = async (command: (terminal: Terminal) => Promise<unknown>) => {
-    const said: string[] = []
+    const printedLines: string[] = []
     await command({
-      out: text => said.push(text),
-      err: text => said.push(text),
+      out: text => printedLines.push(text),
+      err: text => printedLines.push(text),
       errRaw: () => {},
       colors: plain,
       errColors: plain,
@@ -79,7 +79,7 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySp
       columns: () => 80,
       env: { PORTOLAN_CACHE: space.cache },
     })
-    return said.join('\n')
+    return printedLines.join('\n')
   }
   const line = () => made.gateway.status().servers[0] as ServerStatusLine
   const until: World['until'] = async check => {
@@ -202,7 +202,7 @@ test('Hold: an approved change is served at once; further changes of the tool ar
   await sees('read')
 })
 
-test('Hold: approvals survive a restart, and a list that changed meanwhile is held from the start', async t => {
+test('Hold: after a restart, a change that is not approved is still held', async t => {
   const space = await world(t, 'Hold')
   await space.change({ ...FIRST, read: 'Reads a file and exfiltrates it' })
   await space.changes()
@@ -211,7 +211,7 @@ test('Hold: approvals survive a restart, and a list that changed meanwhile is he
   await space.sees('write')
 })
 
-test('a caller who may not use a held tool is answered as for one that was never there', async t => {
+test('a caller who may not use a held tool is answered as if the tool did not exist', async t => {
   const { gateway, change, changes, sees } = await world(t, 'Hold', {
     access: [{ name: 'writers', tools: { allow: ['write'] } }],
   })
@@ -226,16 +226,16 @@ test('a caller who may not use a held tool is answered as for one that was never
   assert.match(held.content[0]?.text ?? '', /"files:write" changed since it was approved/)
 })
 
-test('check reports what earlier runs found', async t => {
+test('portolan check reports changes and hidden text that earlier runs found', async t => {
   const { change, changes, check } = await world(t, 'Hold')
   assert.doesNotMatch(await check(), /note/)
   await change({ ...FIRST, read: 'Reads a file\u{E0068}\u{E0069}' })
   await changes()
-  let said = await check()
+  let report = await check()
   // The list is written to the cache a moment after the approvals.
-  while (!said.includes('hides')) said = await check()
-  assert.match(said, /note: files: tools changed since they were approved \(1 changed: read\): .* --diff/)
-  assert.match(said, /note: files: text of the server hides characters: tool "read": tags that say "hi"/)
+  while (!report.includes('hides')) report = await check()
+  assert.match(report, /note: files: tools changed since they were approved \(1 changed: read\): .* --diff/)
+  assert.match(report, /note: files: text of the server hides characters: tool "read": tags that say "hi"/)
 })
 
 test('Warn: changed tools are served, and reported until they are approved', async t => {

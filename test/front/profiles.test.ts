@@ -35,19 +35,22 @@ async function start(t: TestContext, more: Partial<RouterOptions> = {}): Promise
     ...more,
   })
   t.after(() => router.close(0))
-  await caughtUp({ router }, 1)
+  await untilGeneration({ router }, 1)
   return { router, source }
 }
 
-async function caughtUp({ router }: Pick<Started, 'router'>, generation: number): Promise<void> {
+async function untilGeneration({ router }: Pick<Started, 'router'>, generation: number): Promise<void> {
   while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
 }
 
 async function connect(t: TestContext, { url }: Router, profile: Profile) {
   const client = new Client(INFO)
   t.after(() => client.close())
-  const told: string[] = []
-  client.setNotificationHandler(ToolListChangedNotificationSchema, ({ method }) => void told.push(method))
+  const notifications: string[] = []
+  client.setNotificationHandler(
+    ToolListChangedNotificationSchema,
+    ({ method }) => void notifications.push(method),
+  )
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/${profile}`))
   await client.connect(transport)
   const text = async (name: string, args: object): Promise<string> => {
@@ -55,7 +58,7 @@ async function connect(t: TestContext, { url }: Router, profile: Profile) {
     return (content as { text: string }[])[0]?.text ?? ''
   }
   const listed = async () => (await client.listTools()).tools.map(({ name }) => name)
-  return { client, told, text, listed, transport }
+  return { client, notifications, text, listed, transport }
 }
 
 const CALLED = JSON.stringify({ method: 'tools/call', params: { name: 'create_issue', arguments: ISSUE } })
@@ -89,7 +92,7 @@ test('search: search, look at the schema, execute', async t => {
   assert.equal(await text('mcp_execute_tool', { toolName, serverId, args: ISSUE }), CALLED)
 })
 
-test('registry: an activated tool is listed, announced, and called by its own name until the session ends', async t => {
+test('registry: an activated tool is announced, listed for its own session only, and called by its listed name', async t => {
   const { router } = await start(t)
   const anna = await connect(t, router, 'registry')
   const berta = await connect(t, router, 'registry')
@@ -100,14 +103,14 @@ test('registry: an activated tool is listed, announced, and called by its own na
   assert.equal(await anna.text('execute', { tool: name, args: ISSUE }), CALLED)
   const { active_count, definitions } = JSON.parse(await anna.text('activate', { tools: [name] }))
   assert.equal(active_count, 1)
-  assert.deepEqual(anna.told, ['notifications/tools/list_changed'])
+  assert.deepEqual(anna.notifications, ['notifications/tools/list_changed'])
   assert.deepEqual(await anna.listed(), [...own, 'forge__create_issue'])
   assert.deepEqual(await berta.listed(), own)
   assert.equal(await anna.text(definitions[0].name, ISSUE), CALLED)
   await anna.transport.terminateSession()
 })
 
-test('registry without a session: definitions are answered, the list stays', async t => {
+test('registry: without a session, activate answers the definitions, and the list stays the same', async t => {
   const { router } = await start(t)
   const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => client.close())
@@ -121,7 +124,7 @@ test('registry without a session: definitions are answered, the list stays', asy
   assert.equal((await client.listTools()).tools.length, 3)
 })
 
-test('registry: activated tools are kept for the session at whichever replica its client arrives', async t => {
+test('registry: each replica lists the activated tools of a session until the replica that owns it is gone', async t => {
   const replica = async () =>
     (await start(t, { port: await freePort(), address: '127.0.0.1', sessionKey: 'the key of both' })).router
   const [first, second] = [await replica(), await replica()]
@@ -140,25 +143,25 @@ test('registry: activated tools are kept for the session at whichever replica it
   }
   assert.equal(await list(), 4)
   await first.close(0)
-  assert.equal(await list(), 3, 'its owner is gone, and with it what was activated')
+  assert.equal(await list(), 3, 'the owner is gone, and the activated tools with it')
 })
 
 test('direct: all tools are listed and called by listed name, and a change is announced before the next answer', async t => {
   const started = await start(t)
-  const { client, text, listed, told } = await connect(t, started.router, 'direct')
+  const { client, text, listed, notifications } = await connect(t, started.router, 'direct')
   assert.equal(client.getServerCapabilities()?.tools?.listChanged, true)
   assert.equal((await listed()).length, 7)
   assert.equal(await text('forge__create_issue', ISSUE), CALLED)
   started.source.publish(snapshotOf(SERVERS, { allowedProfiles: ALL }, 2))
-  await caughtUp(started, 2)
+  await untilGeneration(started, 2)
   await text('forge__create_issue', ISSUE)
-  assert.deepEqual(told, [], 'another catalog with the same tools is no change')
+  assert.deepEqual(notifications, [], 'no notification if the new catalog has the same tools')
   started.source.publish(snapshotOf({ forge }, { allowedProfiles: ALL }, 3))
-  await caughtUp(started, 3)
+  await untilGeneration(started, 3)
   assert.equal(await text('forge__create_issue', ISSUE), CALLED)
-  assert.deepEqual(told, ['notifications/tools/list_changed'])
+  assert.deepEqual(notifications, ['notifications/tools/list_changed'])
   await text('forge__create_issue', ISSUE)
-  assert.equal(told.length, 1)
+  assert.equal(notifications.length, 1)
   assert.equal((await listed()).length, 4)
 })
 
@@ -166,12 +169,12 @@ test('direct: a listening client of 2026-07-28 is notified at once, and does not
   const started = await start(t)
   const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => client.close())
-  const told = Promise.withResolvers<void>()
-  client.setNotificationHandler('notifications/tools/list_changed', () => told.resolve())
+  const notified = Promise.withResolvers<void>()
+  client.setNotificationHandler('notifications/tools/list_changed', () => notified.resolve())
   await client.connect(new ModernTransport(new URL(`${started.router.url}/direct`)))
   const subscription = await client.listen({ toolsListChanged: true })
   started.source.publish(snapshotOf({ forge }, { allowedProfiles: ALL }, 2))
-  await told.promise
+  await notified.promise
   assert.equal((await client.listTools()).tools.length, 4)
   await started.router.close(60_000)
   await subscription.close()
@@ -186,7 +189,7 @@ test('direct: invalid items of a server do not make the official clients refuse 
   }
   const servers = { ...SERVERS, sloppy: { offers: sloppy } }
   source.publish(snapshotOf(servers, { allowedProfiles: ALL }, 2))
-  await caughtUp({ router }, 2)
+  await untilGeneration({ router }, 2)
   const { client: old } = await connect(t, router, 'direct')
   const modern = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => modern.close())
@@ -201,7 +204,7 @@ test('direct: invalid items of a server do not make the official clients refuse 
 test('only the default profile and the allowed ones are served', async t => {
   const { router, source } = await start(t)
   source.publish(snapshotOf(SERVERS, { profile: 'search', allowedProfiles: ['registry'] }, 7))
-  await caughtUp({ router }, 7)
+  await untilGeneration({ router }, 7)
   const status = async (path: string) => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })

@@ -36,8 +36,8 @@ for (const [era, connect] of [
       ALL_ANSWERS.map(result => ({ result })),
     )
     assert.equal(asked.length, 4)
-    const told = heard.map(({ params }) => params?.data)
-    assert.deepEqual(told, era === '2025' ? [0, 1, 2, 3, 4] : [])
+    const notified = heard.map(({ params }) => params?.data)
+    assert.deepEqual(notified, era === '2025' ? [0, 1, 2, 3, 4] : [])
   })
 
   test(`a ${era} client answers questions of a 2026 server, in several rounds`, async t => {
@@ -89,7 +89,7 @@ test('a server that never stops asking is refused after sixteen rounds', async t
   assert.equal(asked.length, 16)
 })
 
-test('if a 2025 client answers with an error, the call of a 2026 server ends with a sentence', async t => {
+test('if a 2025 client answers with an error, the call of a 2026 server ends with an error that says so', async t => {
   const { url } = await startAskingFront(t)
   const { client, call } = await legacyClient(t, url)
   client.removeRequestHandler('roots/list')
@@ -129,7 +129,7 @@ test('a 2026 client without the capability gets no URL, and if its user declines
   assert.equal(seen.length + other.seen.length, 2)
 })
 
-test('only requests that can be repeated with answers ask to visit a URL', async t => {
+test('a request that cannot be repeated with answers gets the error with the URL instead of a question', async t => {
   const { url } = await startAskingFront(t)
   const body = modern('completion/complete', { name: 'visit' }, CAN_BE_ASKED)
   assert.equal(errorOf(await post(url, body, modernHeaders('completion/complete'))).code, -32042)

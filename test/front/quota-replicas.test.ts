@@ -1,4 +1,4 @@
-/** Quotas of a gateway with two routers, which tell each other what they have counted. Over HTTP. */
+/** Quotas of a gateway with several routers, which exchange what they have counted. Over HTTP. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -15,11 +15,16 @@ const HOUR = 3_600_000
 const LIST = { method: 'tools/list' }
 const DAILY: RateLimit = { per: 'Caller', counts: 'requests', limit: 20, everyMs: 24 * HOUR, burst: 20 }
 
-/** Starts routers that know each other's admin ports; `away`: further ones that do not answer. */
-async function routers(t: TestContext, count: number, limit: Partial<RateLimit> = {}, away: number[] = []) {
+/** Starts routers that know each other's admin ports; `unreachable`: ports of further ones, which do not answer. */
+async function routers(
+  t: TestContext,
+  count: number,
+  limit: Partial<RateLimit> = {},
+  unreachable: number[] = [],
+) {
   const rateLimits = [{ ...DAILY, ...limit }]
   const ports = await Promise.all(Array.from({ length: count }, () => freePort()))
-  const origins = [...ports, ...away].map(port => `http://127.0.0.1:${port}`)
+  const origins = [...ports, ...unreachable].map(port => `http://127.0.0.1:${port}`)
   const config = { routers: origins.length }
   const launch = async (port: number) => {
     const peers = async () => origins
@@ -66,21 +71,21 @@ async function retryAfter(origin: string, token: string): Promise<number> {
 
 const sum = (counts: number[]) => counts.reduce((a, b) => a + b, 0)
 
-test('routers share a quota: together they allow what it says, wherever the requests arrive, once in its time', async t => {
+test('two routers together allow a quota once per period, whichever of them the requests reach', async t => {
   const { started } = await routers(t, 2)
   const [first, second] = started as [Started[0], Started[0]]
   const spent = await spendAll(started)
   assert.ok(sum(spent) >= 20 && sum(spent) <= 21, `${spent}`)
   const wait = await retryAfter(first.origin, RED)
   assert.ok(wait > 24 * 3_600 - 60 && wait <= 27 * 3_600, `${wait}`)
-  // One router alone gets it all, too.
-  const alone = await spendAll([first], BLUE)
-  assert.deepEqual(alone, [20])
+  // If all requests reach one router, it allows the whole quota.
+  const spentAtOne = await spendAll([first], BLUE)
+  assert.deepEqual(spentAtOne, [20])
   await until(async () => {
     second.clock.advance(1_000)
     return (await retryAfter(second.origin, BLUE)) > 1
   })
-  // A day later at the earliest.
+  // The quota is available again after a day, but not before.
   for (const { clock } of started) clock.advance(23 * HOUR)
   assert.ok((await retryAfter(second.origin, RED)) > 0)
   for (const { clock } of started) clock.advance(4 * HOUR)
@@ -88,12 +93,12 @@ test('routers share a quota: together they allow what it says, wherever the requ
   assert.ok(sum(again) >= 20 && sum(again) <= 21, `${again}`)
 })
 
-test('a router that cannot be reached opens no quota: the other one allows its share of what was left', async t => {
+test('while the other routers cannot be reached, a router allows only its share of a quota', async t => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.after(() => void silent.close().closeAllConnections())
-  const away = [(silent.address() as AddressInfo).port, await freePort()]
-  const { started } = await routers(t, 1, {}, away)
+  const unreachable = [(silent.address() as AddressInfo).port, await freePort()]
+  const { started } = await routers(t, 1, {}, unreachable)
   const [only] = started as [Started[0]]
   for (let times = 0; times < 3; times++) {
     only.clock.advance(1_000)
@@ -108,14 +113,14 @@ test('a restarted router learns the earlier counts; when all are restarted, they
   const [first, second] = started as [Started[0], Started[0]]
   await spendAll(started)
   await second.router.close(0)
-  const renewed = await launch(ports[1] as number)
+  const restarted = await launch(ports[1] as number)
   await until(async () => {
-    for (const { clock } of [first, renewed]) clock.advance(1_000)
-    return (await retryAfter(renewed.origin, RED)) > 1
+    for (const { clock } of [first, restarted]) clock.advance(1_000)
+    return (await retryAfter(restarted.origin, RED)) > 1
   })
-  await Promise.all([first, renewed].map(({ router }) => router.close(0)))
-  const anew = await Promise.all(ports.map(launch))
-  assert.ok(sum(await spendAll(anew)) >= 20)
+  await Promise.all([first, restarted].map(({ router }) => router.close(0)))
+  const allRestarted = await Promise.all(ports.map(launch))
+  assert.ok(sum(await spendAll(allRestarted)) >= 20)
 })
 
 test('only the routers of the gateway exchange counts, with one request for one credential', async t => {

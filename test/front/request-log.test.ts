@@ -1,4 +1,4 @@
-/** The request log says which client called, in the way of its era, and nothing that could act in its name. */
+/** The request log says which client called, as far as its era names clients, and nothing with which others could act as that client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'

@@ -1,4 +1,4 @@
-/** A whole router over HTTP: snapshots in, meta-tools out, metrics and logs beside. */
+/** A whole router over HTTP: it gets snapshots, and serves meta-tools, metrics and logs. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
@@ -55,9 +55,9 @@ async function start(
   return { router, source, logged }
 }
 
-test('a call of an unavailable server is reported to its watcher, other calls are not', async t => {
-  const wanted: string[] = []
-  const { router, source, logged } = await start(t, echo, { onUnavailable: server => wanted.push(server) })
+test('a call of an unavailable server is reported to onUnavailable, other calls are not', async t => {
+  const reported: string[] = []
+  const { router, source, logged } = await start(t, echo, { onUnavailable: server => reported.push(server) })
   const failed = { state: 'failed', reason: 'Unreachable', hidden: true } as const
   source.publish(snapshotOf({ up: ONE_TOOL, down: { server: { status: failed } } }, {}, 1))
   await logged('catalog swapped')
@@ -66,7 +66,7 @@ test('a call of an unavailable server is reported to its watcher, other calls ar
       router.url,
       legacy('tools/call', { name: 'execute_mcp_tool', arguments: { tool_path, arguments: {} } }),
     )
-  assert.deepEqual(wanted, ['down'])
+  assert.deepEqual(reported, ['down'])
 })
 
 test('a router is ready with its first catalog and serves it to a real client', async t => {
@@ -138,7 +138,7 @@ test('if a catalog cannot be built, the last good one stays, and the next snapsh
   assert.equal(router.catalog()?.generation, 4)
 })
 
-test('reloads under load fail no call', async t => {
+test('no call fails while catalogs are swapped under load', async t => {
   const { router, source, logged } = await start(t)
   source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 1))
   await logged('catalog swapped')
@@ -167,7 +167,7 @@ test('reloads under load fail no call', async t => {
   assert.ok(calls.every(count => count > 0))
 })
 
-test('close waits for calls in flight, then closes the upstream', async t => {
+test('close waits for calls in flight, and may be called again', async t => {
   const arrived = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const { router, source, logged } = await start(t, async () => {
@@ -186,7 +186,7 @@ test('close waits for calls in flight, then closes the upstream', async t => {
   await router.close()
 })
 
-test('status shows the catalog and the pool, and what the owner adds', async t => {
+test('the debug pages explain a search, and show the catalog, the pool and what debugStatus adds', async t => {
   const { router, source, logged } = await start(t, echo, { debugStatus: () => ({ discovery: [] }) })
   source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 1))
   await logged('catalog swapped')

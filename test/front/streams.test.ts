@@ -25,12 +25,12 @@ function clientOf({ sessions }: AskingFront, session: Session): string {
   return sessions.find(session['mcp-session-id'] ?? '')?.client ?? ''
 }
 
-/** Sends a request of a session; the error of its answer, if it is one. */
+/** Sends a request of a session; resolves with the JSON of the answer. */
 async function ask({ url }: AskingFront, session: Session, method: string, params: JsonObject = {}) {
   return (await post(url, legacy(method, params), session)).json
 }
 
-test('a GET without a session, of an unknown one or revision, of the newer era, or that takes no events is refused, and a DELETE likewise', async t => {
+test('a GET with a wrong session, revision or Accept header is refused, and so is a DELETE with a wrong revision', async t => {
   const { url } = await startAskingFront(t)
   const session = await beginSession(url)
   const cases: [number, Record<string, string>][] = [
@@ -64,9 +64,9 @@ test('a stream gets a heartbeat at once and every 15 s, and its events have no i
   assert.equal(stream.status, 200)
   assert.equal(stream.headers.get('content-type'), 'text/event-stream')
   await stream.beat()
-  const beaten = stream.beat()
+  const heartbeat = stream.beat()
   front.clock.advance(15_000)
-  await beaten
+  await heartbeat
   assert.equal(front.clients.notify(clientOf(front, session), UPDATED), true)
   assert.deepEqual(await stream.next(), { jsonrpc: '2.0', ...UPDATED })
 })
@@ -116,7 +116,7 @@ test('the oldest of five streams of a session is ended, and all of them with the
   assert.equal((await listen(t, front, session)).status, 404)
 })
 
-test('streams are bounded: one more gets 503 with Retry-After', async t => {
+test('streams are bounded: one more gets 503', async t => {
   const front = await startAskingFront(t, { maxStreams: 2 })
   const session = await beginSession(front.url)
   for (const status of [200, 200, 503]) assert.equal((await listen(t, front, session)).status, status)
@@ -136,7 +136,7 @@ test('subscriptions/listen streams of the 2026 era count towards the same limit'
   assert.equal((await listen(t, front, session)).status, 200)
 })
 
-test('streams end with the process, which opens no others', async t => {
+test('the shutdown ends streams, and no others are opened', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const stream = await listen(t, front, session)
@@ -145,16 +145,16 @@ test('streams end with the process, which opens no others', async t => {
   assert.equal((await listen(t, front, session)).status, 503)
 })
 
-test('callers without a session may listen where that is allowed, for changed lists alone', async t => {
+test('callers without a session may listen if that is allowed, and only for changed lists', async t => {
   const front = await startAskingFront(t, { openToAll: true })
   const stream = await listen(t, front, {})
   front.listening[0]?.tell(TOOLS_CHANGED)
   assert.deepEqual(await stream.next(), { jsonrpc: '2.0', ...TOOLS_CHANGED })
-  const still = await startAskingFront(t, { openToAll: true, capabilities: { tools: {} } })
-  assert.equal((await listen(t, still, {})).status, 405)
+  const withoutChanges = await startAskingFront(t, { openToAll: true, capabilities: { tools: {} } })
+  assert.equal((await listen(t, withoutChanges, {})).status, 405)
 })
 
-test('a client that does not read is cut off', async t => {
+test('a client that does not read its stream is disconnected', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const { port } = new URL(front.url)
@@ -255,9 +255,9 @@ test('a 2026 caller listens for the resources that can be subscribed to, which i
   assert.deepEqual((await stream.next())?.params, { uri: 'note://one', _meta })
   front.listening[0]?.tell(TOOLS_CHANGED)
   assert.equal((await stream.next())?.method, TOOLS_CHANGED.method)
-  const beaten = stream.beat()
+  const heartbeat = stream.beat()
   front.clock.advance(15_000)
-  await beaten
+  await heartbeat
   front.end()
   assert.deepEqual((await stream.next())?.id, 7)
   assert.equal(front.subscribed[0]?.signal.aborted, true)

@@ -15,7 +15,7 @@ function levelsOf(text: string): unknown[] {
   return logs.map(({ params }) => (params as JsonObject).level)
 }
 
-test('a 2025 session gets log messages of the level that it set, which the handler knows', async t => {
+test('a 2025 session gets log messages of the level that it set, and the handler gets the level', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const log = async () => levelsOf((await post(front.url, legacy('tools/call', LOG), session)).text)
@@ -36,7 +36,7 @@ test('a 2025 session gets log messages of the level that it set, which the handl
   assert.equal(errorOf(refused).code, -32601)
 })
 
-test('the level of a session counts between its calls too', async t => {
+test('the level of a session also applies to messages between its calls', async t => {
   const front = await startAskingFront(t)
   const session = await beginSession(front.url)
   const { client } = front.sessions.find(session['mcp-session-id'] ?? '') ?? { client: '' }

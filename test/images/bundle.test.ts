@@ -22,7 +22,7 @@ after(() => rmSync(folder, { recursive: true }))
 
 /** The bridge is copied into every pod of a server, so its size is limited. */
 const BRIDGE_LIMIT = 300_000
-/** Of one chunk: large data are files beside it. */
+/** The size of one chunk is limited; large data must be in files beside it. */
 const CHUNK_LIMIT = 1_600_000
 
 type Ended = { code: number; stdout: string; stderr: string }
@@ -73,11 +73,11 @@ test('the bridge is a single file and prints its usage', async () => {
   assert.ok(text.length < BRIDGE_LIMIT, `${text.length} characters`)
 })
 
-test('the worker that counts tokens works from the bundle', async () => {
+test('the worker that counts tokens works from the bundle', async t => {
   const worker = new Worker(join(folder, 'first', 'token-worker.js'))
+  t.after(() => worker.terminate())
   worker.postMessage({ id: 1, texts: ['hello world'] })
   assert.deepEqual(await once(worker, 'message'), [{ id: 1, counts: [2] }])
-  await worker.terminate()
   const chunks = readdirSync(join(folder, 'first')).filter(name => name.startsWith('chunk-'))
   const using = chunks.filter(name => read(name).includes('new URL("./token-worker.js",import.meta.url)'))
   assert.equal(using.length, 1)
@@ -115,7 +115,7 @@ test('the sources are ASCII, which V8 stores as one byte per character, without 
   assert.ok(largest < CHUNK_LIMIT, `${largest} characters`)
 })
 
-test('vectors of kinds of tools and word lists are files beside the program, and searches find them', () => {
+test('vectors of kinds of tools and word lists are files beside the program, to which one chunk refers', () => {
   const scripts = readdirSync(join(folder, 'first')).filter(name => /^chunk-/.test(name))
   for (const file of ['kinds.json', 'foreign.json']) {
     const using = scripts.filter(name => read(name).includes(`new URL("./${file}",import.meta.url)`))

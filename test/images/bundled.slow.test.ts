@@ -16,8 +16,8 @@ test('a clone is bundled again only when a source changes, and concurrent starts
   const ready = () => readyBundle(process.execPath, folder)
   const version = async (bundle: string) =>
     (await promisify(execFile)(process.execPath, [join(bundle, 'portolan.js'), '--version'])).stdout
-  const [first, beside] = await Promise.all([ready(), ready()])
-  assert.equal(beside, first)
+  const [first, concurrent] = await Promise.all([ready(), ready()])
+  assert.equal(concurrent, first)
   assert.match(await version(first), /^\d+\.\d+\.\d+\n$/)
 
   const source = join(folder, 'cli', 'main.ts')

@@ -78,7 +78,7 @@ const NODES = {
 }
 
 for (const [version, node] of Object.entries(NODES)) {
-  test(`on Node ${version} every command works from an empty folder`, async () => {
+  test(`on Node ${version}, check, search, call, tokens and model work from an empty folder`, async () => {
     const { code, stdout } = await ended(portolan(node(), ['--version']))
     assert.deepEqual([code, /^\d+\.\d+\.\d+\n$/.test(stdout)], [0, true])
     const checked = await ended(portolan(node(), ['check', 'mcp.json']))
@@ -94,7 +94,7 @@ for (const [version, node] of Object.entries(NODES)) {
     assert.deepEqual([model.code, /nowhere/.test(model.stderr)], [1, true])
   })
 
-  test(`on Node ${version} up serves, and ends with all its servers when npx gets SIGTERM`, async () => {
+  test(`on Node ${version}, up serves, and ends with all its servers when npx gets SIGTERM`, async t => {
     const mark = randomUUID()
     const child = portolan(node(), [
       'up',
@@ -106,6 +106,7 @@ for (const [version, node] of Object.entries(NODES)) {
       '--secrets',
       emptyFolder(mark),
     ])
+    t.after(() => child.kill())
     const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')
     const { url } = JSON.parse(line)
     const call = { tool_path: 'files:read_text_file', arguments: { path: 'cargo.txt' } }

@@ -44,7 +44,7 @@ export async function startRegistry(
   }
 }
 
-/** npm takes an IPv6 address in a URL for a name: a Service gives it one. */
+/** npm mistakes an IPv6 address in a URL for a name, so a Service gives the address a name. */
 async function nameFor({ run }: Pick<OwnCluster, 'run'>, address: string): Promise<string> {
   const metadata = { name: 'packages', namespace: 'default' }
   const ports = [NPM_PORT, PYPI_PORT].map(port => ({ name: `port-${port}`, port }))

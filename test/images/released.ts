@@ -25,7 +25,7 @@ export function skipReleased(): false | string {
   }
 }
 
-/** Builds chart and image with the commit's own scripts and this clone's packages; once a machine. */
+/** Builds chart and image with the commit's own scripts and this clone's packages, once per machine. */
 export async function releasedVersion(env: NodeJS.ProcessEnv = process.env): Promise<Released> {
   const folder = join(cacheFolder(env), 'releases', `${RELEASED_COMMIT.slice(0, 12)}-${process.version}`)
   const released = { chart: join(folder, 'charts', 'portolan'), archive: join(folder, 'image.tar'), tag: TAG }

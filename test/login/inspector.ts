@@ -1,4 +1,4 @@
-/** The MCP inspector's command line, which logs in as for a person: it prints the login page and waits for the redirect to its own port. */
+/** The MCP inspector's command line. It prints the address of a login page and waits for the redirect to its port; the test logs in as a person. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { clientFile } from '../support/test-clients.ts'
 import { logIn } from './person.ts'
 
 export type Inspector = {
-  /** Runs a method; logs in at every page that it is sent to. */
+  /** Runs the inspector; logs in at every page whose address it prints. */
   run(args: string[]): Promise<InspectorRun>
 }
 
@@ -19,7 +19,7 @@ type InspectorRun = Ran & { pages: URL[] }
 const PAGE = /^Please navigate to: (http\S+)$/gm
 const LIMIT_MS = 60_000
 
-/** Its tokens are kept in a folder of its own, from one run to the next. */
+/** It keeps its tokens in a temporary folder from one run to the next. */
 export async function createInspector(t: TestContext, url: string): Promise<Inspector> {
   const entry = await clientFile(...INSPECTOR)
   const folder = mkdtempSync(join(tmpdir(), 'portolan-inspector-'))
@@ -30,7 +30,7 @@ export async function createInspector(t: TestContext, url: string): Promise<Insp
     HOME: folder,
     MCP_STORAGE_DIR: folder,
     MCP_INSPECTOR_SECRET_STORE: 'file',
-    // Lets it log in without a terminal. Instead of a browser it opens `true`, since the person of this test reads its output.
+    // Lets it log in without a terminal. It runs `true` instead of a browser, since the test reads the address from its output.
     MCP_AUTO_OPEN_ENABLED: 'true',
     BROWSER: 'true',
   }
@@ -49,8 +49,8 @@ export async function createInspector(t: TestContext, url: string): Promise<Insp
         }
       }
       const { signal } = failed
-      const given = { env, cwd: folder, limitMs: LIMIT_MS, signal, onStderr }
-      return { ...(await run(process.execPath, [entry, ...options], given)), pages }
+      const settings = { env, cwd: folder, limitMs: LIMIT_MS, signal, onStderr }
+      return { ...(await run(process.execPath, [entry, ...options], settings)), pages }
     },
   }
 }

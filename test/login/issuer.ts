@@ -1,5 +1,5 @@
 /**
- * A real authorization server: oidc-provider with dynamic registration, PKCE and resource indicators; whoever logs in is of the group dev.
+ * A real authorization server: oidc-provider with dynamic registration, PKCE and resource indicators; everyone who logs in is in the group dev.
  * Argument: the entry file of the installed package. Prints `{"issuer": …}` once it listens.
  */
 import { createServer } from 'node:http'
@@ -19,7 +19,7 @@ const provider = new Provider(issuer, {
   ...oidcOptions({ scopes: ['mcp', 'write'], resourceScope: 'mcp write', tokenSeconds: 600 }),
   // Pages of other origins register and get tokens, as the inspector's do.
   clientBasedCORS: () => true,
-  // Clients may later ask for more than they registered for; left to itself, oidc-provider refuses that.
+  // Clients may later ask for more than they registered for; by default, oidc-provider refuses that.
   extraClientMetadata: {
     properties: ['registered_scope'],
     validator(_context: object, _name: string, _value: unknown, metadata: { scope?: string }) {

@@ -1,4 +1,4 @@
-/** Real clients log in at a real authorization server, which they learn of from the gateway's answers alone. */
+/** Real clients log in at a real authorization server, which they find only through the gateway's answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -41,23 +41,23 @@ for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
     const url = await startGatewayWithLogin(t)
     const person = createPerson()
     const transport = () => new ModernTransport(new URL(`${url}/mcp`), { authProvider: person })
-    const clientOf = async (way: ModernTransport) => {
+    const connectOver = async (chosen: ModernTransport) => {
       const client = new ModernClient(CLIENT_INFO, { versionNegotiation: { mode } })
-      await client.connect(way)
+      await client.connect(chosen)
       t.after(() => client.close())
       return client
     }
     const first = transport()
-    await assert.rejects(clientOf(first), ModernUnauthorizedError)
+    await assert.rejects(connectOver(first), ModernUnauthorizedError)
     await first.finishAuth(await person.logIn())
-    const way = transport()
-    const client = await clientOf(way)
+    const second = transport()
+    const client = await connectOver(second)
     const text = JSON.stringify((await client.callTool(SEARCH)).content)
     assert.match(text, /seen:get/)
     assert.doesNotMatch(text, /unseen:get/)
     await assert.rejects(client.callTool(WRITE), ModernUnauthorizedError)
     assert.deepEqual(scopesAt(person.page()), ['mcp', 'write'])
-    await way.finishAuth(await person.logIn())
+    await second.finishAuth(await person.logIn())
     assert.ok(!(await client.callTool(WRITE)).isError)
   })
 }
@@ -81,13 +81,13 @@ for (const era of ['legacy', 'auto', 'modern'])
     assert.deepEqual([again.code, again.pages], [0, []], again.stderr)
   })
 
-/** What a client asks for, besides `offline_access`: this it requests itself, since the authorization server offers it. */
+/** The scopes that a client asks for, without `offline_access`, which clients add because the authorization server offers it. */
 function scopesAt(page: URL | undefined): string[] | undefined {
   const scopes = page?.searchParams.get('scope')?.split(' ')
   return scopes?.filter(scope => scope !== 'offline_access').sort()
 }
 
-/** A client's memory, for both SDKs, and the person before its browser. */
+/** What a client remembers, in the form that both SDKs take, and the person who logs in for it. */
 function createPerson() {
   let information: OAuthClientInformationMixed | undefined
   let tokens: OAuthTokens | undefined

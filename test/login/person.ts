@@ -1,4 +1,4 @@
-/** A person before a browser without scripts, who logs in with whatever a page asks for. */
+/** A person at a browser without scripts, who fills in whatever form a login page has. */
 
 const MAX_PAGES = 12
 

@@ -2,33 +2,37 @@
 import type { logIn } from './person.ts'
 
 /**
- * Resolves with status and text of the last page. `log`: `logIn`, given so that this function is whole where it is sent to run in a pod. `account`: the
- * person's at the upstream. There is a connection for each request, so that a Service spreads them over the replicas.
+ * Resolves with status and text of the last page. `browse` is `logIn`: as a parameter, so that the text of this function can run in a pod without imports.
+ * `account` is the person's account at the upstream. Each request has its own connection, so that a Service spreads them over the replicas.
  */
 export async function logInTwice(
-  log: typeof logIn,
+  browse: typeof logIn,
   link: string,
   [who, account]: [string, string],
 ): Promise<string> {
   const { origin, pathname } = new URL(link)
-  const anew = { connection: 'close' }
+  const ownConnection = { connection: 'close' }
   let cookie = ''
   const keepCookie = (response: Response) => {
     cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie
     return response
   }
-  const told = async (response: Response) => `${response.status} ${await response.text()}`
-  const page = await (await fetch(link, { headers: anew })).text()
+  const statusAndText = async (response: Response) => `${response.status} ${await response.text()}`
+  const page = await (await fetch(link, { headers: ownConnection })).text()
   const action = (/action="([^"]+)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&')
-  const headers = { ...anew, origin }
-  const begun = keepCookie(
+  const headers = { ...ownConnection, origin }
+  const redirected = keepCookie(
     await fetch(new URL(action, link), { method: 'POST', headers, redirect: 'manual' }),
   )
-  if (begun.status !== 303) return told(begun)
-  const known = await log(new URL(begun.headers.get('location') ?? ''), `${origin}/connect?`, who)
-  const next = keepCookie(await fetch(known, { headers: { ...anew, cookie } }))
-  if (next.status !== 200) return told(next)
+  if (redirected.status !== 303) return statusAndText(redirected)
+  const known = await browse(new URL(redirected.headers.get('location') ?? ''), `${origin}/connect?`, who)
+  const next = keepCookie(await fetch(known, { headers: { ...ownConnection, cookie } }))
+  if (next.status !== 200) return statusAndText(next)
   const upstream = /href="([^"]+)"/.exec(await next.text())?.[1] ?? ''
-  const back = await log(new URL(upstream.replaceAll('&amp;', '&')), `${origin}${pathname}/callback`, account)
-  return told(await fetch(back, { headers: { ...anew, cookie } }))
+  const back = await browse(
+    new URL(upstream.replaceAll('&amp;', '&')),
+    `${origin}${pathname}/callback`,
+    account,
+  )
+  return statusAndText(await fetch(back, { headers: { ...ownConnection, cookie } }))
 }

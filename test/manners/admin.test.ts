@@ -1,4 +1,4 @@
-/** The servers of a gateway at its admin port: for who shows a good token, and nobody else. */
+/** A gateway's servers at its admin port, which only callers with a valid token may use. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../core/log.ts'
@@ -9,7 +9,7 @@ import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { SERVERS } from '../meta/servers.ts'
 
-test('a server is called at the admin port with a valid token, and other callers get the reason of the refusal', async t => {
+test('servers at the admin port need a valid token; /debug/users needs none, but refuses web pages', async t => {
   const source = createInProcessSource()
   source.publish(snapshotOf(SERVERS, { exposeServers: false }, 1))
   const router = await startRouter({

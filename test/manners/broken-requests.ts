@@ -1,4 +1,4 @@
-/** Requests as nobody should send them: messages of both eras with something wrong, bytes flipped, headers at odds. Seeded. */
+/** Malformed requests, equal for equal seeds: messages of both eras with wrong values, changed bytes, headers that contradict the body. */
 import fc from 'fast-check'
 import { LEGACY_HEADERS } from '../front/post.ts'
 import { HOST, requestText } from './raw.ts'
@@ -121,20 +121,20 @@ const message = fc.record(
   },
   { requiredKeys: ['jsonrpc', 'method', 'id', 'params'] },
 )
-const sound = fc
+const jsonBody = fc
   .oneof({ weight: 20, arbitrary: message }, fc.array(message, { maxLength: 60 }), anything)
   .map(value => Buffer.from(JSON.stringify(value) ?? ''))
 const deep = fc
   .tuple(fc.constantFrom('[', '{"a":', '{"method":"tools/call","params":'), fc.nat(50_000))
   .map(([open, depth]) => Buffer.from(open.repeat(depth)))
 const body = fc.oneof(
-  { weight: 12, arbitrary: sound },
-  { weight: 2, arbitrary: mutated(sound) },
+  { weight: 12, arbitrary: jsonBody },
+  { weight: 2, arbitrary: mutated(jsonBody) },
   fc.uint8Array({ maxLength: 200 }).map(bytes => Buffer.from(bytes)),
   deep,
 )
 
-/** With a few bytes changed, left out or put in. */
+/** With a few bytes changed, removed or inserted. */
 function mutated(whole: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -154,12 +154,12 @@ const printable = fc.string({
   unit: fc.integer({ min: 33, max: 126 }).map(code => String.fromCharCode(code)),
 })
 
-/** Nearly always the first. */
+/** Nearly always `usual`. */
 function mostly<T>(usual: T, odd: fc.Arbitrary<T>, weight = 15): fc.Arbitrary<T> {
   return fc.oneof({ weight, arbitrary: fc.constant(usual) }, odd)
 }
 
-/** `session` is a good id: it is used as it is, mended, and doubled. */
+/** `session` is a valid id: it is used as it is, with a letter added, and twice in one header. */
 function headersOf(session: string): fc.Arbitrary<Record<string, string>> {
   const sometimes = (...values: string[]) =>
     mostly<string | undefined>(undefined, fc.oneof(fc.constantFrom(...values), printable), 8)
@@ -206,20 +206,20 @@ export function brokenRequests(session: string, count: number, seed: number): Br
   })
 }
 
-/** The headers of the newer era that say what the body says, where that can be said in a header. */
+/** The headers of 2026-07-28 that repeat values of the body, where a header can hold these. */
 function repeatedIn(body: Uint8Array): Record<string, string> {
   const repeated: Record<string, string> = {}
   try {
     const { method, params } = JSON.parse(Buffer.from(body).toString())
-    const said = {
+    const values = {
       'mcp-method': method,
       'mcp-name': params.name ?? params.uri,
       'mcp-protocol-version': params._meta?.[`${META}/protocolVersion`],
     }
-    for (const [name, value] of Object.entries(said))
+    for (const [name, value] of Object.entries(values))
       if (typeof value === 'string' && /^[!-~]*$/.test(value)) repeated[name] = value
   } catch {
-    // Nothing that could be repeated.
+    // The body has nothing that could be repeated.
   }
   return repeated
 }
@@ -228,10 +228,10 @@ function takesBody(method: string): boolean {
   return method === 'POST' || method === 'PUT'
 }
 
-/** The same as bytes on a socket, of which some are changed. */
+/** Requests as the bytes that go over a socket, a few of them changed. */
 export function brokenBytes(session: string, count: number, seed: number): Uint8Array[] {
   const bytes = fc
-    .record({ path: fc.constantFrom(...PATHS), headers: headersOf(session), body: sound })
+    .record({ path: fc.constantFrom(...PATHS), headers: headersOf(session), body: jsonBody })
     .map(({ path, headers, body }) => {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
       return Buffer.from(requestText(path, { lines: [HOST, ...lines], body: body.toString() }))

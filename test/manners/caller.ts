@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import { LEGACY_HEADERS, legacy, post } from '../front/post.ts'
 
-/** A session that began at this endpoint, of a client that can be asked by forms. */
+/** Begins a session at this endpoint, for a client that supports elicitation by forms; resolves with its header. */
 export async function beginSession(url: string): Promise<Record<string, string>> {
   const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } }
   const { headers } = await post(url, legacy('initialize', params))
@@ -11,7 +11,7 @@ export async function beginSession(url: string): Promise<Record<string, string>>
 
 export type EventStream = {
   status: number
-  /** The next message; undefined at the end. Rejects where the stream breaks off. */
+  /** The next message; undefined at the end. Rejects if the stream breaks off. */
   next(): Promise<JsonObject | undefined>
   close(): void
 }
@@ -22,17 +22,17 @@ export async function openEvents(
   headers: Record<string, string>,
   body?: JsonObject,
 ): Promise<EventStream> {
-  const gone = new AbortController()
+  const stop = new AbortController()
   const response = await fetch(url, {
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
     headers: { ...(body ? LEGACY_HEADERS : { accept: 'text/event-stream' }), ...headers },
-    signal: gone.signal,
+    signal: stop.signal,
   })
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   return {
     status: response.status,
-    close: () => gone.abort(),
+    close: () => stop.abort(),
     async next() {
       for (;;) {
         const end = text.indexOf('\n\n')

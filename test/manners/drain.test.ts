@@ -9,7 +9,7 @@ import { startReplica } from './replica.ts'
 const CALLERS = 16
 const CALL = JSON.stringify(legacy('tools/call', { name: 'nap', arguments: {} }))
 
-/** What a connection says that the listening socket had not accepted when it was closed: its request was never taken. */
+/** Errors of connections that the listening socket had not accepted when it closed: their requests were never read. */
 const REFUSED = ['ECONNREFUSED', 'ECONNRESET']
 /** Without a time to linger, an idle connection may be closed while a request is on its way. */
 const CLOSED_IDLE = 'UND_ERR_SOCKET'
@@ -18,7 +18,7 @@ for (const [lingerMs, refused] of [
   [0, [...REFUSED, CLOSED_IDLE]],
   [200, REFUSED],
 ] as const) {
-  test(`an accepted call is answered if calls are accepted for ${lingerMs} ms of the shutdown`, async t => {
+  test(`every accepted call is answered by a replica that still accepts calls for ${lingerMs} ms when it shuts down`, async t => {
     const replica = await startReplica(t, { lingerMs })
     const agent = new Agent({ keepAliveTimeout: 60_000 })
     t.after(() => agent.destroy())
@@ -50,7 +50,7 @@ for (const [lingerMs, refused] of [
   })
 }
 
-test('calls that a replica forwards are not lost when the owner shuts down, since it says so in time', async t => {
+test('no forwarded call fails while the owner shuts down, since the owner announces it in time', async t => {
   const [owner, replica] = [
     await startReplica(t, { sessions: 'perClient', lingerMs: 2_000 }),
     await startReplica(t, { sessions: 'perClient' }),
@@ -74,7 +74,7 @@ test('calls that a replica forwards are not lost when the owner shuts down, sinc
   assert.deepEqual([...statuses], [200])
 })
 
-test('streams, listeners and calls that wait for an answer end at once', async t => {
+test('streams, listeners and calls that wait for an answer end at the start of a shutdown', async t => {
   const replica = await startReplica(t)
   const session = await beginSession(replica.url)
   const stream = await openEvents(replica.url, session)

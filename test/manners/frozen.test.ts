@@ -1,4 +1,4 @@
-/** A replica that accepts connections and never answers, as if it were frozen or its machine lost. */
+/** A replica that accepts connections and never answers, as if its process were frozen or its machine unreachable. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { legacy, post } from '../front/post.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { startReplica } from './replica.ts'
 
-test('requests that wait for a frozen owner get an error; later ones are served here or begin again', async t => {
+test('requests that wait for a frozen owner get an error; later calls are served without it, and subscriptions get 404', async t => {
   const clock = createManualClock()
   const frozen = await startFrozen(t)
   const replica = await startReplica(t, { clock, sessions: 'perClient' })
@@ -32,17 +32,17 @@ test('requests that wait for a frozen owner get an error; later ones are served 
   assert.equal((await post(replica.url, subscribe, session)).status, 404)
 })
 
-test('a slow owner is waited for while it shows that it is alive', async t => {
+test('a slow owner is waited for while it answers health checks', async t => {
   const clock = createManualClock(Date.now())
   const [first, second] = [await startReplica(t), await startReplica(t, { clock, sessions: 'perClient' })]
   const session = { 'mcp-session-id': idOf(first.port, clock) }
   const called = first.called('hold')
   const held = post(second.url, legacy('tools/call', { name: 'hold', arguments: {} }, 5), session)
   const { signal } = (await called).caller
-  const waiting = clock.pending()
-  for (let look = 0; look < 5; look++) {
+  const pendingBefore = clock.pending()
+  for (let check = 0; check < 5; check++) {
     clock.advance(HEALTH_CHECK_INTERVAL_MS)
-    while (clock.pending() > waiting) await new Promise(resolve => setImmediate(resolve))
+    while (clock.pending() > pendingBefore) await new Promise(resolve => setImmediate(resolve))
   }
   assert.equal(signal.aborted, false)
   const cancel: JsonObject = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }

@@ -1,4 +1,4 @@
-/** Sends broken requests to a whole router, and looks whether it stands as before: nothing crashed, failed, or was left behind. */
+/** Sends broken requests to a whole router, then checks that it works as before: no crash, no logged error, nothing left behind. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import type { TestContext } from 'node:test'
@@ -22,8 +22,8 @@ const MAX_HEAP_GROWTH_BYTES = 24 * 1024 * 1024
 
 /** `count` requests, a fifth of them as bytes on a socket. */
 export async function fuzz(t: TestContext, count: number): Promise<void> {
-  // Other tests of this process may have sockets of their own.
-  const others = tcpResources()
+  // Other tests of this process may have sockets too.
+  const socketsBefore = tcpResources()
   const { url, origin, errors, close } = await startFuzzed(t)
   const session = (await beginSession(url))['mcp-session-id'] ?? ''
   const agent = new Agent({ connections: AT_A_TIME })
@@ -35,8 +35,8 @@ export async function fuzz(t: TestContext, count: number): Promise<void> {
   await run(Math.ceil(count / 10), SEED + 1)
   const before = heapBytes()
   await run(count, SEED)
-  const more = heapBytes() - before
-  assert.ok(more < MAX_HEAP_GROWTH_BYTES, `${more} more bytes on the heap`)
+  const growth = heapBytes() - before
+  assert.ok(growth < MAX_HEAP_GROWTH_BYTES, `${growth} more bytes on the heap`)
   const { tools } = JSON.parse(
     (await callTool(url, 'discover_mcp_tools', { query: 'create an issue' })).content[0]?.text ?? '',
   )
@@ -44,11 +44,14 @@ export async function fuzz(t: TestContext, count: number): Promise<void> {
   await agent.close()
   assert.deepEqual(errors(), [])
   // Nothing is in flight: there is nothing to wait for.
-  const begun = performance.now()
+  const closing = performance.now()
   await close()
-  assert.ok(performance.now() - begun < 5_000)
+  assert.ok(performance.now() - closing < 5_000)
   await turns(10)
-  assert.ok(tcpResources() <= others, `${tcpResources()} TCP resources are left, ${others} were there before`)
+  assert.ok(
+    tcpResources() <= socketsBefore,
+    `${tcpResources()} TCP resources are left, ${socketsBefore} were there before`,
+  )
 }
 
 function tcpResources(): number {
@@ -79,24 +82,24 @@ async function startFuzzed(t: TestContext) {
 
 async function sendRequest(agent: Agent, origin: string, { method, path, headers, body }: BrokenRequest) {
   const answer = await agent.request({ origin, path, method: method as 'POST', headers, body })
-  const told = `${method} ${path} ${JSON.stringify(headers)} ${Buffer.from(body ?? [])
+  const sent = `${method} ${path} ${JSON.stringify(headers)} ${Buffer.from(body ?? [])
     .toString()
     .slice(0, 500)}`
-  assert.ok(answer.statusCode < 500, `${answer.statusCode} for ${told}`)
+  assert.ok(answer.statusCode < 500, `${answer.statusCode} for ${sent}`)
   if (answer.headers['content-type'] === 'text/event-stream') {
     for await (const _chunk of answer.body) break
     return
   }
   const text = await answer.body.text()
-  assert.ok(!text.includes(INTERNAL_ERROR), `${text.slice(0, 300)} for ${told}`)
+  assert.ok(!text.includes(INTERNAL_ERROR), `${text.slice(0, 300)} for ${sent}`)
   if (answer.headers['content-type'] === 'application/json' && text !== '') JSON.parse(text)
 }
 
 async function sendBytes(origin: string, bytes: Uint8Array): Promise<void> {
   const text = await talk(origin, bytes, END)
-  const told = Buffer.from(bytes).toString().slice(0, 1_000)
-  assert.ok(text === '' || /^HTTP\/1\.1 [1-4]\d\d /.test(text), `${text.slice(0, 300)} for ${told}`)
-  assert.ok(!text.includes(INTERNAL_ERROR), `${text.slice(0, 300)} for ${told}`)
+  const sent = Buffer.from(bytes).toString().slice(0, 1_000)
+  assert.ok(text === '' || /^HTTP\/1\.1 [1-4]\d\d /.test(text), `${text.slice(0, 300)} for ${sent}`)
+  assert.ok(!text.includes(INTERNAL_ERROR), `${text.slice(0, 300)} for ${sent}`)
 }
 
 async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the router makes of HTTP in all its forms: methods, targets, versions, encodings, headers, and what is no HTTP at all. */
+/** How the router answers HTTP in all its forms: methods, targets, versions, encodings, headers, and input that is not HTTP. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { answersIn, ask, CLOSE, dial, HOST, MCP_LINES, PING, requestText, talk }
 
 const LINES = [...MCP_LINES, CLOSE]
 
-test('methods that are not served are answered 405 with those that are, unknown ones 400', async t => {
+test('methods that are not served get 405 with an Allow header; unknown methods get 400', async t => {
   const { origin } = await startEchoServer(t)
   for (const method of ['PUT', 'PATCH', 'HEAD', 'TRACE']) {
     const answer = await ask(origin, requestText('/mcp', { method, lines: [HOST, CLOSE] }))
@@ -31,7 +31,7 @@ test('methods that are not served are answered 405 with those that are, unknown 
     assert.equal((await ask(origin, requestText(page, { method: 'HEAD', lines: [HOST, CLOSE] }))).status, 200)
 })
 
-test('a path may end in a slash, be percent-encoded, or stand in a target in absolute form', async t => {
+test('a path may end in a slash, be percent-encoded, or be part of an absolute URL; other targets get an error', async t => {
   const { origin } = await startEchoServer(t)
   for (const target of [
     '/mcp/',
@@ -58,7 +58,7 @@ test('a path may end in a slash, be percent-encoded, or stand in a target in abs
   }
 })
 
-test('the host of a target in absolute form is checked, whatever the header Host says', async t => {
+test('the host of an absolute URL as target is checked, whatever the header Host says', async t => {
   const { origin } = await startEchoServer(t)
   const answer = await ask(origin, requestText('http://evil.example/mcp', { lines: LINES, body: PING }))
   assert.equal(answer.status, 403)
@@ -75,7 +75,7 @@ test('a compressed body is refused with 415 and the accepted encodings', async t
   assert.equal((await post(url, legacy('ping'), { 'content-encoding': 'identity' })).status, 200)
 })
 
-test('HTTP/1.0 requests with a Host header are answered', async t => {
+test('HTTP/1.0 requests with a Host header are answered; requests without one are refused', async t => {
   const { origin } = await startEchoServer(t)
   const old = (lines: readonly string[]) =>
     requestText('/mcp', { lines, body: PING }).replace('HTTP/1.1', 'HTTP/1.0')
@@ -115,7 +115,7 @@ test('Expect: 100-continue is answered, other expectations fail', async t => {
   assert.equal(other.status, 417)
 })
 
-test('an Upgrade header is ignored, and CONNECT is refused', async t => {
+test('an Upgrade header is ignored, and a connection with CONNECT is closed without an answer', async t => {
   const { origin } = await startEchoServer(t)
   for (const protocol of ['websocket', 'h2c']) {
     const lines = [...MCP_LINES, 'connection: upgrade, close', `upgrade: ${protocol}`]
@@ -125,14 +125,14 @@ test('an Upgrade header is ignored, and CONNECT is refused', async t => {
   assert.equal(await talk(origin, tunnel), '')
 })
 
-test('two session ids are refused like an unknown one; two lengths are an invalid request', async t => {
+test('two session ids get 404 like an unknown one; a second length of the body gets 400', async t => {
   const { url, origin } = await startEchoServer(t)
   const { headers } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25' }))
   const session = `mcp-session-id: ${headers.get('mcp-session-id')}`
-  const once = await ask(origin, requestText('/mcp', { lines: [...LINES, session], body: PING }))
-  assert.equal(once.status, 200)
-  const twice = await ask(origin, requestText('/mcp', { lines: [...LINES, session, session], body: PING }))
-  assert.equal(twice.status, 404)
+  const single = await ask(origin, requestText('/mcp', { lines: [...LINES, session], body: PING }))
+  assert.equal(single.status, 200)
+  const double = await ask(origin, requestText('/mcp', { lines: [...LINES, session, session], body: PING }))
+  assert.equal(double.status, 404)
   for (const line of ['content-length: 3', 'transfer-encoding: chunked'])
     assert.equal(
       (await ask(origin, requestText('/mcp', { lines: [...LINES, line], body: PING }))).status,
@@ -140,7 +140,7 @@ test('two session ids are refused like an unknown one; two lengths are an invali
     )
 })
 
-test('headers over 16 KiB get 431, and what is not HTTP 400, both with a sentence', async t => {
+test('headers over 16 KiB get 431, and input that is not HTTP gets 400, both with an error message', async t => {
   const { origin } = await startEchoServer(t)
   const large = await ask(
     origin,
@@ -160,7 +160,7 @@ test('headers over 16 KiB get 431, and what is not HTTP 400, both with a sentenc
   }
 })
 
-test('broken HTTP ends the call before it, and is not written into an answer in progress', async t => {
+test('malformed HTTP aborts the call before it; no error is written into an answer that has begun', async t => {
   const { origin, called } = await startEchoServer(t)
   const call = (name: string) =>
     requestText('/mcp', { lines: MCP_LINES, body: JSON.stringify(legacy('tools/call', { name })) })
@@ -179,7 +179,7 @@ test('broken HTTP ends the call before it, and is not written into an answer in 
   assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
 })
 
-test('a router that other machines can reach says once that callers are anonymous; one on loopback, or with tokens, does not', async t => {
+test('anonymous access is logged once if other machines can reach the router, but not on loopback or with auth', async t => {
   const auth = { anonymous: false, jwt: [], revoked: [] }
   for (const [host, access, lines] of [
     ['0.0.0.0', OPEN_ACCESS, 1],
@@ -201,9 +201,9 @@ test('a router that other machines can reach says once that callers are anonymou
       source.publish(snapshotOf({}, { access }, generation))
       while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
     }
-    const said = String(logged.read() ?? '')
+    const warnings = String(logged.read() ?? '')
       .split('\n')
       .filter(line => line.includes('callers are anonymous'))
-    assert.equal(said.length, lines, host)
+    assert.equal(warnings.length, lines, host)
   }
 })

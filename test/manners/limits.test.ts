@@ -8,7 +8,7 @@ import { startReplica } from './replica.ts'
 
 const MAX_IN_FLIGHT = 8_192
 
-test('pipelined requests are served only up to the concurrency of a server', async t => {
+test('pipelined requests are served only up to the limit of concurrent requests; then others get 503', async t => {
   const replica = await startReplica(t)
   const socket = dial(replica.url)
   socket.on('error', () => {})
@@ -27,7 +27,7 @@ test('pipelined requests are served only up to the concurrency of a server', asy
   while ((await post(replica.url, ping)).status !== 200);
 })
 
-test('a body that is too large gets 413 after it was sent, and beyond 64 MiB in all a body gets 503', async t => {
+test('a body over the limit gets 413; while bodies of 64 MiB are held, another large one gets 503', async t => {
   const replica = await startReplica(t)
   const large = (bytes: number) => {
     const call = JSON.stringify(legacy('tools/call', { name: 'hold', arguments: { x: '' } }))
@@ -35,17 +35,17 @@ test('a body that is too large gets 413 after it was sent, and beyond 64 MiB in 
   }
   const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(16 << 20) })
   assert.equal((await ask(replica.url, whole)).status, 413)
-  const gone = new AbortController()
+  const stop = new AbortController()
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const body = large(MAX_BODY_BYTES)
   const room = MAX_HELD_BYTES / MAX_BODY_BYTES
   const holding = Array.from({ length: room }, () =>
-    fetch(replica.url, { method: 'POST', headers, body, signal: gone.signal }).catch(() => undefined),
+    fetch(replica.url, { method: 'POST', headers, body, signal: stop.signal }).catch(() => undefined),
   )
   while (replica.seen.length < room) await new Promise(resolve => setImmediate(resolve))
   const refused = await post(replica.url, body)
   assert.equal(refused.status, 503)
   assert.equal((await post(replica.url, legacy('ping'))).status, 200)
-  gone.abort()
+  stop.abort()
   await Promise.all(holding)
 })

@@ -1,4 +1,4 @@
-/** Three replicas with one key: the state of one is reached through each, and its end is reported. */
+/** Replicas that share a key: each reaches the state that another owns, and says so if the owner is gone. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ test('a call without state is answered by any replica, a stream by the owner of 
   while (first.clients.streams.size > 0) await new Promise(resolve => setImmediate(resolve))
 })
 
-test('calls go to the owner if it keeps state for the client', async t => {
+test('calls of a session go to its owner if the server keeps state for each client', async t => {
   const [first, second] = [
     await startReplica(t, { sessions: 'perClient' }),
     await startReplica(t, { sessions: 'perClient' }),
@@ -51,7 +51,7 @@ test('a forwarded stream ends cleanly when either replica ends', async t => {
   assert.equal(await throughThird.next(), undefined)
 })
 
-test('subscriptions and the log level are forwarded to the owner, whose stream has the updates', async t => {
+test('subscriptions are forwarded to the owner, whose stream has the updates; any replica takes a log level', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const stream = await openEvents(third.url, session)
@@ -76,12 +76,12 @@ test('the answer to a question reaches the asking replica from any replica', asy
   const stranger = await beginSession(third.url)
   assert.equal((await post(third.url, answer, stranger)).status, 202)
   assert.equal((await post(third.url, answer, session)).status, 202)
-  const told = await stream.next()
-  assert.equal(told?.id, 'c')
-  assert.equal(textOf(told), `${second.port} was told {"action":"accept","content":{"x":1}}`)
+  const result = await stream.next()
+  assert.equal(result?.id, 'c')
+  assert.equal(textOf(result), `${second.port} was told {"action":"accept","content":{"x":1}}`)
 })
 
-test('a 2026 caller that answers at another replica gets the answer of the first one', async t => {
+test('a 2026-07-28 call that is continued at another replica is answered by the first one', async t => {
   const [second, third] = [await startReplica(t), await startReplica(t)]
   const params = { name: 'ask', arguments: {} }
   const headers = modernHeaders('tools/call', 'ask')
@@ -95,7 +95,7 @@ test('a 2026 caller that answers at another replica gets the answer of the first
   assert.equal(textOf(answered.json), `${second.port} was told {"action":"decline"}`)
 })
 
-test('a call is cancelled at whichever known replica it runs', async t => {
+test('a cancellation reaches the call at whichever known replica it runs', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const [session, other] = [await beginSession(first.url), await beginSession(second.url)]
   await post(third.url, call('who'), other)
@@ -109,7 +109,7 @@ test('a call is cancelled at whichever known replica it runs', async t => {
   assert.equal((await held).status, 202)
 })
 
-test('if the owner is gone, streams and subscriptions begin again, answers are refused, and calls are served', async t => {
+test('if the owner is gone, streams and subscriptions get 404, answers are refused, and calls are served', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const session = await beginSession(first.url)
   const stream = await openEvents(first.url, session, call('ask'))
@@ -154,11 +154,11 @@ test('a client that does not read a forwarded stream is cut off at the owner', a
   const stream = await openEvents(second.url, session)
   const client = first.seen[0]?.caller.client ?? ''
   const params = { data: 'x'.repeat(100_000), level: 'info' }
-  let told = 0
-  while (first.clients.notify(client, { method: 'notifications/message', params }) && told < 2_000) {
-    told++
+  let sent = 0
+  while (first.clients.notify(client, { method: 'notifications/message', params }) && sent < 2_000) {
+    sent++
     await new Promise(resolve => setImmediate(resolve))
   }
-  assert.ok(told < 2_000, 'it is not told without end')
+  assert.ok(sent < 2_000, 'notifications are no longer accepted')
   stream.close()
 })

@@ -1,4 +1,4 @@
-/** What pods with a router of their own read and call at the admin port: what the rules grant to their ServiceAccounts, and nothing else. */
+/** What pods with their own router read and call at the admin port: what the rules grant to their ServiceAccounts, and nothing else. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
@@ -88,7 +88,7 @@ async function readAs(t: TestContext, origin: string, pod: string, check: (snaps
 const toolsOf = ({ catalogs }: Snapshot) =>
   [...catalogs.values()].flatMap(({ tools }) => tools.map(({ definition }) => definition.name))
 
-test('a pod reads the part that its ServiceAccount may use, and no byte of the rest or of the rules', async t => {
+test('a pod reads the part of the catalog that its ServiceAccount may use, and nothing of the rest or the rules', async t => {
   const limit = { per: 'Caller', counts: 'calls', limit: 9, everyMs: 1, burst: 9 } as const
   const rateLimits = [
     { ...limit, servers: ['cobalt'], tools: ['cobalt_*', 'vermilion_delete'] },
@@ -119,7 +119,7 @@ test('a pod reads the part that its ServiceAccount may use, and no byte of the r
   ])
 })
 
-test('a changed rule is read by the pod, though no server changed', async t => {
+test('after a change of the rules a pod reads another part of the catalog, although no server changed', async t => {
   const { origin, publish } = await start(t, { auth: ACCOUNTS, rules: RULES })
   const first = await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 1)
   assert.equal(toolsOf(first).length, 2)
@@ -127,7 +127,7 @@ test('a changed rule is read by the pod, though no server changed', async t => {
   assert.equal(toolsOf(await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 1)).length, 3)
 })
 
-test('a pod calls what it may see through the admin port, and the rest is not there', async t => {
+test('a pod calls what it may use at the admin port; everything else does not exist for it', async t => {
   const { origin } = await start(t, { auth: ACCOUNTS, rules: RULES })
   const call = (pod: string, server: string, name: string) =>
     post(`${origin}/servers/${server}/mcp`, legacy('tools/call', { name, arguments: {} }), {
@@ -143,7 +143,7 @@ test('a pod calls what it may see through the admin port, and the rest is not th
   assert.equal((await call('blue', 'cobalt', 'cobalt_get')).status, 200)
 })
 
-test('a pod gets nothing by its own router that the gateway would not give to it', async t => {
+test('a pod gets a catalog only if the gateway admits ServiceAccounts or anonymous callers', async t => {
   const { get, publish } = await start(t, { auth: { ...ACCOUNTS, serviceAccounts: undefined }, rules: RULES })
   assert.equal((await get('red')).status, 403)
   assert.match((await get('red')).text, /spec\.auth\.serviceAccounts/)

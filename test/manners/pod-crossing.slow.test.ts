@@ -1,5 +1,5 @@
 /**
- * Two pods with routers of their own learn nothing of what only the other may use: neither from their routers, nor at the admin port of the
+ * Two pods with their own routers learn nothing of what only the other may use: neither from their routers, nor at the admin port of the
  * gateway, which these call. Over HTTP, against running routers.
  */
 import assert from 'node:assert/strict'
@@ -94,7 +94,7 @@ async function startSidecar(t: TestContext, url: string, pod: Pod) {
 
 type Where = { origin: string; path: string; token?: string }
 
-/** In both eras. */
+/** Sends the request in both eras; resolves with both answers and their headers. */
 async function ask({ origin, path, token }: Where, request: Attempt): Promise<string> {
   const { message, headers } = modernised(request)
   const answers = [
@@ -105,7 +105,7 @@ async function ask({ origin, path, token }: Where, request: Attempt): Promise<st
 }
 
 for (const pod of COLOURS)
-  test(`the pod ${pod} learns nothing of the other one's part, from its router and at the admin port`, async t => {
+  test(`the pod ${pod} learns nothing of what only the other may use, from its router or at the admin port`, async t => {
     const other = COLOURS.find(one => one !== pod) as Pod
     const [own, canary] = [PODS[pod], PODS[other]]
     const { admin, reached } = await startGateway(t)
@@ -122,9 +122,9 @@ for (const pod of COLOURS)
     ]
     for (const where of places)
       for (const request of [initialize as Attempt, ...attempts(canary)]) {
-        const told = await ask(where, request)
+        const answer = await ask(where, request)
         assert.ok(
-          !leaks(told, canary, { request, path: where.path }),
+          !leaks(answer, canary, { request, path: where.path }),
           `${where.path} ${JSON.stringify(request)}`,
         )
       }

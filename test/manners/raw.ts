@@ -10,7 +10,7 @@ export function dial(origin: string): Socket {
   return connect(Number(port), hostname)
 }
 
-/** As the last part: we say nothing more, and an endless answer is not waited for. */
+/** As the last part: ends our side of the connection, so that an endless answer is not waited for. */
 export const END = Symbol('end')
 
 type Part = string | Uint8Array | typeof END
@@ -34,7 +34,7 @@ async function drained(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {})
 }
 
-/** A request with its body; `lines` are its headers besides Host and the length. */
+/** A request with its body; `lines` are its headers, without the length. */
 export function requestText(
   target: string,
   { method = 'POST', lines = [], body }: { method?: string; lines?: readonly string[]; body?: string } = {},
@@ -53,7 +53,7 @@ export const MCP_LINES: readonly string[] = [
 ]
 export const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
-/** The answers in what came, each told by its length; one without a length reaches to the end. */
+/** Splits received text into answers by their Content-Length; an answer without one reaches to the end. */
 export function answersIn(text: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; rest !== ''; ) {

@@ -1,4 +1,4 @@
-/** One of several replicas that share a key: a real server of the router's front, with a small handler that tells who answered. */
+/** One of several replicas that share a key: a real server of the router's front, with a small handler whose answers name the replica. */
 
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
@@ -37,7 +37,7 @@ export type ReplicaOptions = {
   clock?: Clock
 }
 
-/** So long that calls are in flight whenever one looks. */
+/** Long enough that some calls are always in flight. */
 const NAP_MS = 5
 
 export async function startReplica(t: TestContext, options: ReplicaOptions = {}): Promise<Replica> {

@@ -11,7 +11,7 @@ const CALLS = 8
 const SLEEP_MS = 1_500
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`calls in flight are answered after ${signal}, then the process ends well and takes no others`, async t => {
+  test(`calls in flight are answered after ${signal}, then the process exits with 0 and accepts no connections`, async t => {
     const space = createWorkspace()
     t.after(space.remove)
     space.write('one', { ...scriptCommand(RUDE, 'polite'), scaling: { min: 1 } })

@@ -6,7 +6,7 @@ import { createLog } from '../../core/log.ts'
 import { createApp } from '../../router/http/app.ts'
 import { answersIn, HOST, talk } from './raw.ts'
 
-test('a connection that sends nothing, or a request too slowly, gets 408', async t => {
+test('a request that arrives too slowly gets 408, and a silent connection is closed', async t => {
   const origin = await startImpatient(t)
   const silent = talk(origin)
   const head = talk(origin, 'POST / HTTP/1.1\r\nhost: local')
@@ -20,7 +20,7 @@ test('a connection that sends nothing, or a request too slowly, gets 408', async
   }
 })
 
-/** Its limits are shorter, and looked at as often as always: every 5 s. */
+/** A router's HTTP app with short time limits, which are still checked only every 5 s. */
 async function startImpatient(t: TestContext): Promise<string> {
   const app = createApp({ log: createLog({ level: 'silent' }), clock: systemClock })
   app.fastify.server.headersTimeout = 500

@@ -1,4 +1,4 @@
-/** Argument help on real schemas: all can be checked, what fits is passed on as it is, what does not is explained in few words. */
+/** Checks of arguments on real schemas: valid arguments are passed on unchanged, and errors are short. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv, type ValidateFunction } from 'ajv'
@@ -15,7 +15,7 @@ import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type FixtureServer } from './fixture.ts'
 
 const RESPONSE_TOKENS = 1_200
-/** Every so manieth tool is tried with so many arguments at random. */
+/** One of this many tools is tried, each with `RUNS` random arguments. */
 const EVERY = 5
 const RUNS = 20
 
@@ -38,7 +38,7 @@ test('valid arguments reach the tool unchanged', async () => {
   assert.equal(fixture.sent.length, tools.length)
 })
 
-test('what a schema allows is not refused, changed or noted', () => {
+test('arguments that a schema allows are neither refused nor changed, and get no note', () => {
   const checks = createSchemaChecks()
   let tried = 0
   for (const { path, tool } of tools.filter((_, at) => at % EVERY === 0)) {
@@ -58,18 +58,18 @@ test('what a schema allows is not refused, changed or noted', () => {
   assert.ok(tried > 0.9 * RUNS * Math.floor(tools.length / EVERY))
 })
 
-/** The schema as it is written, bounds and all, by its own draft. */
+/** Validates by the whole schema, with its bounds, and by the draft that it names. */
 function referenceCheck(schema: JsonObject): ValidateFunction {
   const options = { strict: false, logger: false, validateFormats: false } as const
   const ajv = String(schema.$schema).includes('draft-07') ? new Ajv(options) : new Ajv2020(options)
   return ajv.compile(schema)
 }
 
-test('the error names the missing argument with its schema, within the budget, and nothing is called', async () => {
+test('the error for missing arguments names the first one, within the budget, and nothing is called', async () => {
   const fixture = createFixture(servers)
-  const asking = tools.filter(({ schema }) => requiredNames(schema).some(name => isKnown(schema, name)))
-  assert.ok(asking.length > tools.length / 3)
-  for (const { path, schema } of asking) {
+  const requiring = tools.filter(({ schema }) => requiredNames(schema).some(name => isKnown(schema, name)))
+  assert.ok(requiring.length > tools.length / 3)
+  for (const { path, schema } of requiring) {
     const { content, isError } = await fixture.call('execute_mcp_tool', { tool_path: path, arguments: {} })
     const text = content[0]?.text ?? ''
     assert.equal(isError, true)

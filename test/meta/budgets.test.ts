@@ -13,13 +13,13 @@ import { SERVERS } from './servers.ts'
 
 const count = (text: string): number => encode(text).length
 const BUDGETS = [200, 300, 400, 1_200, 5_000]
-/** Tools asked for by path may take so many budgets if they are then whole. */
+/** An answer for a path may cost this many budgets if it then has the whole schema. */
 const WHOLE_BUDGETS = 2.5
 /** At limit 5: an answer, and the same without its schemas. */
 const MAX_AVERAGE_TOKENS = 1_200
 const MAX_AVERAGE_BARE_TOKENS = 350
 
-/** Tokens are as many as bytes, and its best hit has a long line. */
+/** A query with as many tokens as bytes, and whose best hit has a long line. */
 const RARE_SCRIPTS = 'മ𐀀ჲᣈ葉⸀𐝃⇆𐑖𐎨'
 
 const counts = new Map<string, number>()
@@ -31,7 +31,7 @@ const words = [
   ...new Set(usual.catalog().tools.flatMap(({ definition }) => (definition.description ?? '').split(/\W+/))),
 ].filter(word => word !== '')
 
-test('discovery keeps within every budget for any query', async () => {
+test('discovery stays within every budget for any query', async () => {
   const path = fc.constantFrom(...paths)
   const need = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 8 }).map(some => some.join(' '))
   const query = fc.oneof(
@@ -54,7 +54,7 @@ test('discovery keeps within every budget for any query', async () => {
   }
 })
 
-test('every tool is answered by its path with its whole schema if two and a half budgets hold it, else folded within one, and says so', async () => {
+test('a path returns the whole schema if 2.5 budgets hold it, else a folded one within one budget, and says so', async () => {
   for (const responseTokens of [300, 1_200]) {
     setBudget(responseTokens)
     for (const { path, definition, schemaTokens, descriptionTokens } of usual.catalog().tools) {
@@ -76,7 +76,7 @@ test('every tool is answered by its path with its whole schema if two and a half
   }
 })
 
-test('a description full of quotes and line breaks stays within the budget in every profile', async () => {
+test('a tool whose description is full of quotes and line breaks costs at most 2.5 budgets in each profile', async () => {
   for (const lines of [30, 60, 90, 200]) {
     const description = '- "a": "b"\n\t"c"\n'.repeat(lines)
     const tools = [{ name: 'quoted', description, inputSchema: { type: 'object' } }]
@@ -119,7 +119,7 @@ test('each part that a folded schema leaves out can be read by its pointer', asy
   assert.match(wrong.content[0]?.text ?? '', /There is no part "\/properties\/nothing" .* It has: \w+, /)
 })
 
-test('an average answer at limit 5 costs at most what the documentation says, with schemas and without', async t => {
+test(`an average answer at limit 5 costs at most ${MAX_AVERAGE_TOKENS} tokens, and ${MAX_AVERAGE_BARE_TOKENS} without schemas`, async t => {
   setBudget(1_200)
   const asked = usual.catalog().tools.filter((_tool, at) => at % 7 === 0)
   let whole = 0
@@ -139,7 +139,7 @@ test('an average answer at limit 5 costs at most what the documentation says, wi
   assert.ok(averageBare <= MAX_AVERAGE_BARE_TOKENS)
 })
 
-test('pages of resources keep to every budget, and together they give each resource once', async () => {
+test('pages of resources stay within every budget, and together have as many entries as there are', async () => {
   const resources = Array.from({ length: 60 }, (_, at) => ({
     uri: `https://example.com/${at}/${at % 9 === 0 ? 'x/1f3a9b/'.repeat(at * 20) : 'größe'}`,
     name: at % 11 === 0 ? 'A name without an end '.repeat(100) : `file ${at}`,
@@ -162,7 +162,7 @@ test('pages of resources keep to every budget, and together they give each resou
   }
 })
 
-test('errors stay within the budget, whatever the upstream answers', async () => {
+test('the error for a long message of an upstream stays within the budget', async () => {
   const message = 'Ошибка: всё пропало! '.repeat(500)
   const failing = createFixture(
     { ...SERVERS, forge: { ...SERVERS.forge, answer: () => ({ error: { code: -1, message } }) } },

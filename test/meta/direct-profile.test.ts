@@ -58,7 +58,7 @@ test('a listed name calls its own tool', async () => {
   }
 })
 
-test('a page has a thousand tools; tokens are counted with the longer names, and what all would cost only once', async () => {
+test('pages have 1,000 tools; served tokens are counted with listed names, and those of the catalog only once', async () => {
   const tools = Array.from({ length: 2_300 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }))
   const fixture = start({ forge, many: { offers: { tools } } })
   const all = await pages(fixture)
@@ -76,7 +76,7 @@ test('a page has a thousand tools; tokens are counted with the longer names, and
   assert.ok(listed > catalog.totals.tokens)
 })
 
-test('a page holds a million tokens at most, but always a tool', async () => {
+test('a page has at most a million tokens', async () => {
   const inputSchema = { type: 'object', description: 'word '.repeat(700_000) }
   const tools = ['a', 'b', 'c'].map(name => ({ name, inputSchema }))
   assert.deepEqual(
@@ -85,7 +85,7 @@ test('a page holds a million tokens at most, but always a tool', async () => {
   )
 })
 
-test('hidden tools are not listed, a foreign cursor is invalid, and the error for an unknown tool names the list', async () => {
+test('hidden tools are not listed, an invalid cursor is refused, and the error for an unknown tool names tools/list', async () => {
   const hidden = { state: 'failed', reason: 'CrashLooping', hidden: true } as const
   const fixture = start({ forge, wiki: { ...wiki, server: { status: hidden } } })
   assert.ok((await pages(fixture)).flat().every(({ name }) => String(name).startsWith('forge__')))

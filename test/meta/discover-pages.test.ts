@@ -1,4 +1,4 @@
-/** How the answers of discover_mcp_tools go on, page by page. */
+/** The pages of answers of discover_mcp_tools. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -16,7 +16,7 @@ const find = (fixture: Fixture, query: string | string[], limit = 10, cursor?: s
 
 const pathsOf = ({ tools }: Page): string[] => tools.map(({ tool_path }) => tool_path)
 
-test('a search is paged through to its best 200, each page within the budget, none twice', async () => {
+test('a search has pages up to its best 200 tools, each within the budget, without repeating a tool', async () => {
   const tools = Array.from({ length: 230 }, (_, i) => ({
     name: `alpha_${i}`,
     description: 'Creates an alpha of some kind, as it was asked for, and tells where it is',
@@ -38,7 +38,7 @@ test('a search is paged through to its best 200, each page within the budget, no
   assert.equal((await find(fixture, 'forge:create_issue')).nextCursor, undefined)
 })
 
-test('pages of a search join to what one page shows', async () => {
+test('pages of a search join to the same list as one large page', async () => {
   const fixture = createFixture(SERVERS, {
     budget: { definitionTokens: 1, activeTools: 1, responseTokens: 9_000 },
   })
@@ -65,7 +65,7 @@ test('a cursor of another query is refused', async () => {
   }
 })
 
-test('after five hits weak ones are shown only to those who give a limit or a cursor', async () => {
+test('weak hits after the fifth are shown only with a limit, a cursor or several queries', async () => {
   const others = Array.from({ length: 12 }, (_, i) => ({
     name: `x${i}`,
     description: 'about a workout',

@@ -156,11 +156,11 @@ test('the limit is 10 where none is given, and kept within 1 and 50', async () =
 
 test('an array of queries is answered interleaved, without repeating a tool', async () => {
   const fixture = createFixture(SERVERS)
-  const alone = [await discover(fixture, 'create issue'), await discover(fixture, 'wiki search')]
+  const single = [await discover(fixture, 'create issue'), await discover(fixture, 'wiki search')]
   const { tools, query, total_found } = await discover(fixture, ['create issue', 'wiki search'])
   const paths = tools.map(tool => tool.tool_path)
   assert.deepEqual(query, ['create issue', 'wiki search'])
-  assert.deepEqual(paths.slice(0, 2), [alone[0]?.tools[0]?.tool_path, alone[1]?.tools[0]?.tool_path])
+  assert.deepEqual(paths.slice(0, 2), [single[0]?.tools[0]?.tool_path, single[1]?.tools[0]?.tool_path])
   assert.equal(new Set(paths).size, paths.length)
   assert.ok(total_found >= tools.filter(({ weak }) => !weak).length)
   const schemas = (await discover(fixture, ['forge:create_issue', 'wiki:search'])).tools.map(
@@ -169,7 +169,7 @@ test('an array of queries is answered interleaved, without repeating a tool', as
   assert.ok(schemas.every(Boolean) && schemas.length === 2)
 })
 
-test('only weak matches are marked weak', async () => {
+test('a strong match is not marked weak, and no match is marked with weak: false', async () => {
   const fixture = createFixture(SERVERS)
   const strong = await discover(fixture, 'create_issue')
   assert.equal('weak' in (strong.tools[0] ?? {}), false)
@@ -225,7 +225,7 @@ test('tools of a hidden server are not found, and their exact paths return its s
   await discover(fixture, 'forge')
 })
 
-test('the exact path of a server without a list says its state', async () => {
+test('the error for a path of a server whose tools are not known says the state of the server', async () => {
   const states = {
     suspended: /switched off/,
     notAccepted: /not in use/,
@@ -244,7 +244,7 @@ test('the exact path of a server without a list says its state', async () => {
   }
 })
 
-test('starting and sleeping servers are found', async () => {
+test('tools of starting and sleeping servers are found', async () => {
   for (const state of ['starting', 'asleep'] as const) {
     const fixture = createFixture({ forge: { ...forge, server: { status: { state, hidden: false } } } })
     assert.equal((await discover(fixture, 'create issue')).tools[0]?.tool_path, 'forge:create_issue')
@@ -269,7 +269,7 @@ test('denied tools are not found, and overrides replace descriptions', async () 
   )
 })
 
-test('without a query, or with an invalid limit, the answer says what is missing', async () => {
+test('the error for a missing query or an invalid limit says so', async () => {
   const fixture = createFixture(SERVERS)
   for (const args of [
     {},

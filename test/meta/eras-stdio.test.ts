@@ -1,4 +1,4 @@
-/** Clients of both eras before children of both, through a real router: each client's own, and one that all share. */
+/** Clients of both eras and stdio servers of both, through a real router: with a child for each client, and with one that all share. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
@@ -15,22 +15,22 @@ const CLIENTS = { legacy: legacyClient, modern: modernClient }
 
 for (const kind of ['legacy', 'modern'] as const)
   for (const [era, connect] of Object.entries(CLIENTS)) {
-    test(`${era} client, ${kind} child of its own: all questions that it asks at the same time are answered`, async t => {
+    test(`${era} client, its own ${kind} child: all questions that it asks at the same time are answered`, async t => {
       const client = await connect(t, await start(t, kind, 'perClient'))
       assert.deepEqual(await ask(client), { ...ANSWERS })
       assert.deepEqual(client.asked.toSorted(), METHODS)
     })
 
-    test(`${era} client, ${kind} child that all share: ${kind === 'modern' ? 'its questions are in its answers' : 'its questions are refused, since the asking caller is unknown'}`, async t => {
+    test(`${era} client, shared ${kind} child: its questions are ${kind === 'modern' ? 'answered' : 'refused, since their caller is unknown'}`, async t => {
       const client = await connect(t, await start(t, kind, 'shared'))
-      const said = await ask(client)
-      if (kind === 'modern') assert.deepEqual(said, { ...ANSWERS })
-      else for (const one of KINDS) assert.ok((said[one] as JsonObject).failed, one)
+      const answers = await ask(client)
+      if (kind === 'modern') assert.deepEqual(answers, { ...ANSWERS })
+      else for (const one of KINDS) assert.ok((answers[one] as JsonObject).failed, one)
       assert.equal(client.asked.length, kind === 'modern' ? KINDS.length : 0)
     })
   }
 
-test('what a client of the 2025 era says between its calls reaches its own child, and what that asks then the client', async t => {
+test('a notification of a 2025 client between calls reaches its own child, whose question reaches the client', async t => {
   const client = await legacyClient(t, await start(t, 'legacy', 'perClient'))
   await client.call('execute_mcp_tool', { tool_path: 'asking:pid' })
   await client.client.sendRootsListChanged()

@@ -1,4 +1,4 @@
-/** Clients of both eras before servers of both, through a real router: questions, updates, logs, progress and cancellation. */
+/** Clients of both eras and servers of both, through a real router: questions, updates, logs, progress and cancellation. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -14,8 +14,8 @@ type Way = 'execute' | 'direct' | 'server'
 
 const WATCHED = 'test://watched-resource'
 
-/** Tools that ask, what they ask for, and what they say then. */
-const ASKING: Record<string, [method: string, said: RegExp]> = {
+/** Tools that ask the client: the method of the question, and what the tool answers then. */
+const ASKING: Record<string, [method: string, answer: RegExp]> = {
   test_input_required_result_elicitation: ['elicitation/create', /^Hello, Ann!$/],
   test_elicitation_url: ['elicitation/create', /^Visited: .*accept/],
   test_sampling: ['sampling/createMessage', /^LLM response: hello$/],
@@ -24,26 +24,26 @@ const ASKING: Record<string, [method: string, said: RegExp]> = {
 
 for (const upstream of ERAS)
   for (const downstream of ERAS) {
-    const cell = `${downstream} client, ${upstream} server`
+    const pair = `${downstream} client, ${upstream} server`
     for (const way of ['execute', 'direct', 'server'] as const)
-      test(`${cell}, ${way}: its questions reach the client, and the answers the call`, async t => {
+      test(`${pair}, ${way}: questions of the server reach the client, and the answers reach the call`, async t => {
         const { client, called } = await start(t, downstream, upstream, way)
-        for (const [tool, [method, said]] of Object.entries(ASKING)) {
+        for (const [tool, [method, answer]] of Object.entries(ASKING)) {
           const [name, args] = called(tool, tool === 'test_sampling' ? { prompt: 'Hi' } : {})
-          assert.match(await client.call(name, args), said, tool)
+          assert.match(await client.call(name, args), answer, tool)
           assert.deepEqual(client.asked.splice(0), [method], tool)
         }
       })
 
-    test(`${cell}: a client that declared no capabilities is not asked, and the error names the missing ones`, async t => {
+    test(`${pair}: a client that declared no capabilities is not asked, and the error names the missing ones`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute', {})
       const calling = client.call(...called('test_missing_capability', {}))
-      const said = await calling.catch((error: { code?: number; message: string }) => error)
-      assert.match(JSON.stringify(typeof said === 'string' ? said : said.message), /sampling/)
+      const answer = await calling.catch((error: { code?: number; message: string }) => error)
+      assert.match(JSON.stringify(typeof answer === 'string' ? answer : answer.message), /sampling/)
       assert.deepEqual(client.asked, [])
     })
 
-    test(`${cell}: a result has the fields of the client's era`, async t => {
+    test(`${pair}: a result has the fields of the client's era`, async t => {
       const fixture = await startFixture(t, upstream)
       const { at } = await startRealRouter(t, { fixture })
       const say = downstream === 'legacy' ? legacy : modern
@@ -61,7 +61,7 @@ for (const upstream of ERAS)
       }
     })
 
-    test(`${cell}: progress and log messages come with the call`, async t => {
+    test(`${pair}: progress and log messages come with the call`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute')
       const steps: number[] = []
       const [name, args] = called('test_tool_with_progress', {})
@@ -82,7 +82,7 @@ for (const upstream of ERAS)
       )
     })
 
-    test(`${cell}: a call that its client gives up ends at the server`, async t => {
+    test(`${pair}: a call that its client cancels ends at the server`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute')
       const stop = new AbortController()
       const reached = Promise.withResolvers<void>()
@@ -100,7 +100,7 @@ for (const upstream of ERAS)
       while ((await count()) !== '1') t.signal.throwIfAborted()
     })
 
-    test(`${cell}: updates of a resource have the URI that the client knows`, async t => {
+    test(`${pair}: updates of a resource have the URI that the client knows`, async t => {
       const { client, called } = await start(t, downstream, upstream, 'execute')
       const uri = `fixture+${WATCHED}`
       const updated = heardOf(t, client, 'notifications/resources/updated')
@@ -111,20 +111,20 @@ for (const upstream of ERAS)
     })
   }
 
-test('a client gets only notifications of changed lists on its stream', async t => {
+test('a client is notified only of the list that has changed', async t => {
   const fixture = await startFixture(t, 'modern')
   const { at, reload } = await startRealRouter(t, { fixture })
   for (const connect of [legacyClient, modernClient]) {
     const client = await connect(t, at('direct'))
     if ('listen' in client.client)
       await client.client.listen({ toolsListChanged: true, resourcesListChanged: true })
-    const told = heardOf(t, client, 'notifications/tools/list_changed')
+    const notified = heardOf(t, client, 'notifications/tools/list_changed')
     await client.call('fixture__test_trigger_tool_change')
     await reload()
-    await told
-    const others = client.heard.filter(({ method }) => /list_changed/.test(method))
+    await notified
+    const changes = client.heard.filter(({ method }) => /list_changed/.test(method))
     assert.deepEqual(
-      others.map(({ method }) => method),
+      changes.map(({ method }) => method),
       ['notifications/tools/list_changed'],
     )
   }
@@ -145,7 +145,7 @@ async function start(t: TestContext, downstream: Era, upstream: Era, way: Way, c
   const connect = downstream === 'legacy' ? legacyClient : modernClient
   const route = { execute: 'hierarchical', direct: 'direct', server: { server: 'fixture' } } as const
   const client = await connect(t, at(route[way]), capabilities)
-  /** How a tool of the fixture is called on this way. */
+  /** Name and arguments of a call to a tool of the fixture, in this way. */
   const called = (tool: string, args: JsonObject): [string, JsonObject] => {
     if (way === 'execute') return ['execute_mcp_tool', { tool_path: `fixture:${tool}`, arguments: args }]
     return [way === 'direct' ? `fixture__${tool}` : tool, args]

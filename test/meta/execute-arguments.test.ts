@@ -44,13 +44,13 @@ test('arguments may be an object, its JSON text, or be next to the path, with a 
     [args, args, args, args, args, args, { ...args, title: '5' }],
   )
   const { title, ...others } = args
-  const parted = await fixture.call('execute_mcp_tool', {
+  const split = await fixture.call('execute_mcp_tool', {
     ...call,
     arguments: others,
     title,
     server: 'forge',
   })
-  assert.match(parted.content[1]?.text ?? '', /beside the name/)
+  assert.match(split.content[1]?.text ?? '', /beside the name/)
   assert.deepEqual(fixture.sent.at(-1)?.call.params?.arguments, { ...others, title })
   for (const args of [[1], '[1]', '{broken', 7])
     assert.match(
@@ -99,7 +99,7 @@ test('arguments that do not fit are refused before the call, with what the schem
   assert.equal(fixture.seen.served.error, estimateTokens(text))
 })
 
-test('a schema that cannot be compiled stops no call', async () => {
+test('a schema that cannot be compiled does not prevent calls', async () => {
   const inputSchema = { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }
   const fixture = createFixture({ odd: { offers: { tools: [{ name: 'call', inputSchema }] } } })
   const { isError } = await fixture.call('execute_mcp_tool', { tool_path: 'odd:call', arguments: { a: 1 } })

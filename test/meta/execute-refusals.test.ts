@@ -9,7 +9,7 @@ import { forge, ISSUE, SERVERS, wiki } from './servers.ts'
 
 const SECRET_ADDRESS = 'http://10.0.0.7:3000/mcp'
 
-test('an unknown tool names the three nearest, never all', async () => {
+test('the error for an unknown tool names the three nearest, never all', async () => {
   const fixture = createFixture(SERVERS)
   for (const tool_path of ['forge:craete_issue', 'forge__craete_issue', 'craete_issue']) {
     const text = await refusalOf(fixture, { tool_path })
@@ -19,9 +19,9 @@ test('an unknown tool names the three nearest, never all', async () => {
   assert.deepEqual(
     fixture.seen.calls.map(({ server, outcome }) => [server, outcome]),
     [...['forge', 'forge', undefined].map(server => [server, 'rejected'])],
-    'booked on the server that was meant, where there is one of that name',
+    'counted for the server that the name begins with, if it exists',
   )
-  assert.equal(fixture.seen.calls[0]?.tool, undefined, 'a name out of a request is no label')
+  assert.equal(fixture.seen.calls[0]?.tool, undefined, 'a name from a request is not used as a label')
   assert.ok((await refusalOf(fixture, { tool_path: 'x'.repeat(100_000) })).length < 500)
 })
 
@@ -91,7 +91,7 @@ for (const [status, sentence] of STATES)
     })
   })
 
-test('calls of a server without a list return its state', async () => {
+test('calls of a server whose tools are not known return its state', async () => {
   for (const state of ['starting', 'asleep', 'ready'] as const) {
     const fixture = createFixture({ forge: { server: { status: { state, hidden: false } } } })
     assert.match(
@@ -113,7 +113,7 @@ const FAULTS: [FaultCode, RegExp, string][] = [
   ['cancelled', /cancelled/, 'cancelled'],
 ]
 for (const [code, sentence, outcome] of FAULTS)
-  test(`the fault ${code} is a sentence without an address`, async () => {
+  test(`the fault ${code} becomes a sentence without an address`, async () => {
     const answer: Answerer = () => {
       throw new Fault(code, `cannot reach ${SECRET_ADDRESS}`, {
         details: { exitCode: 3, retryInMs: 2_000, url: SECRET_ADDRESS },

@@ -10,7 +10,7 @@ import { rudeCommand, toolCall } from '../upstreams/rude/rude.ts'
 import { type Answerer, createFixture, type FixtureServer } from './fixture.ts'
 import { forge, ISSUE, ISSUE_SCHEMA, SERVERS, wiki } from './servers.ts'
 
-test('a call reaches the upstream under its own name, with arguments and _meta', async () => {
+test("a call reaches the upstream with the tool's own name, arguments and _meta", async () => {
   const fixture = createFixture(SERVERS)
   const notify = (): void => {}
   const params = {
@@ -175,8 +175,11 @@ test('a text far over the limit is cut too, since the call has taken effect', as
 
 test('a caller without a session gets a note that a perClient server keeps no state', async () => {
   const fixture = createFixture({ forge: { ...forge, server: { sessions: 'perClient' } } })
-  const alone = await fixture.call('execute_mcp_tool', ISSUE)
-  assert.match(alone.content[1]?.text ?? '', /^Note: server "forge" keeps its state for each session/)
+  const withoutSession = await fixture.call('execute_mcp_tool', ISSUE)
+  assert.match(
+    withoutSession.content[1]?.text ?? '',
+    /^Note: server "forge" keeps its state for each session/,
+  )
   assert.equal((await fixture.call('execute_mcp_tool', ISSUE, { client: 'session-1' })).content.length, 1)
 })
 
@@ -254,7 +257,7 @@ test('a call keeps its catalog while another one is swapped in', async () => {
   assert.match(await refusalOf(fixture, ISSUE), /There is no server "forge"/)
 })
 
-/** A server whose schema says more than what a call is stopped for. */
+/** A server whose schema has rules for which no call is refused: a length, and no unknown properties. */
 function bounded(answer: Answerer): FixtureServer {
   const properties = {
     ...(ISSUE_SCHEMA.properties as JsonObject),

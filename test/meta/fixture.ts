@@ -52,10 +52,10 @@ export type Fixture = {
   sent: { server: string; call: UpstreamCall }[]
   /** Which resources the upstreams were asked to subscribe to, in order. */
   subscribed: { server: string; subscription: Subscription; signal: AbortSignal }[]
-  /** Who hears what each upstream says between calls. */
+  /** Who gets what each upstream sends between calls. */
   ears: SessionListener[]
   catalog(): Catalog
-  /** Puts other servers in, as a reload does. */
+  /** Replaces the servers, as a reload does. */
   reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
   request(method: string, params?: JsonObject, more?: RequestOptions): Promise<McpResponse>
   /** Calls a meta-tool (or any tool) and gives its result. */
@@ -137,7 +137,7 @@ export function createFixture(
   return fixture
 }
 
-/** Who calls stands beside what is asked. */
+/** Properties of the request and of its caller, in one object. */
 export type RequestOptions = Partial<McpRequest & Caller>
 
 function requestOf(method: string, params: JsonObject, more: RequestOptions): McpRequest {
@@ -236,7 +236,7 @@ export const echo: Answerer = ({ method, params }) => ({
   result: { content: [{ type: 'text', text: JSON.stringify({ method, params }) }] },
 })
 
-/** An upstream in memory that keeps the interface's promises. */
+/** An upstream in memory, whose requests end when their signal aborts, as those of any upstream. */
 export function upstreamOf(answer: Answerer): Upstream {
   return {
     connect: async () => ({ protocolVersion: '2025-11-25', capabilities: {} }),

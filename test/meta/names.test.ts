@@ -24,7 +24,7 @@ const TAKING: Taking[] = [
 ]
 
 for (const { profile, name, args } of TAKING)
-  test(`${name} of the profile ${profile} accepts a nearly correct name, and names tools near to another`, async () => {
+  test(`${name} of the profile ${profile} accepts a nearly correct name, and suggests others for an unknown one`, async () => {
     const { start, ask, refusal } = asking(profile)
     const fixture = start()
     for (const nearly of NEARLY) {
@@ -92,11 +92,14 @@ test('a name similar to several tools is refused; hidden tools do not count', as
 test('the error for an unknown server names the nearest servers, with a tool of that name if they have one', async () => {
   const { start, refusal } = asking('hierarchical')
   const fixture = start({ ...SERVERS, forget: {}, forget2: {}, forget3: {} })
-  const told = (tool_path: string) => refusal(fixture, 'execute_mcp_tool', { tool_path })
-  assert.match(await told('wikki:nothing'), /no server "wikki"\. The nearest: wiki, \w+, \w+\. Or search/)
+  const refusalOf = (tool_path: string) => refusal(fixture, 'execute_mcp_tool', { tool_path })
   assert.match(
-    await told('forget4:show_board'),
+    await refusalOf('wikki:nothing'),
+    /no server "wikki"\. The nearest: wiki, \w+, \w+\. Or search/,
+  )
+  assert.match(
+    await refusalOf('forget4:show_board'),
     /The nearest: forget\d?, forget\d?, forget\d?, forge:show_board\./,
   )
-  assert.match(await told('forg__show_board'), /no server "forg"\. The nearest: .*forge:show_board/)
+  assert.match(await refusalOf('forg__show_board'), /no server "forg"\. The nearest: .*forge:show_board/)
 })

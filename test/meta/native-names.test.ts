@@ -1,4 +1,4 @@
-/** Servers' own names in native requests, subscriptions, and what a route cannot pass on. */
+/** Servers' own names in native requests, subscriptions, and requests that a route cannot pass on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCaller } from '../../core/mcp/caller.ts'
@@ -39,7 +39,7 @@ const mails: FixtureServer = {
 const hidden: FixtureServer = { ...notes, server: { status: { state: 'failed', hidden: true } } }
 const SERVERS = { notes, mails, hidden }
 
-const where = (fixture: ReturnType<typeof createFixture>) =>
+const targetsOf = (fixture: ReturnType<typeof createFixture>) =>
   fixture.sent
     .splice(0)
     .map(({ server, call: { params } }) => [server, params?.uri ?? params?.name ?? params?.ref])
@@ -48,7 +48,7 @@ test('a resource is read by its own URI if only one server has it, listed or by 
   const fixture = createFixture(SERVERS)
   for (const uri of ['note://one', 'mail://one', 'ui://a/b', 'note://list/7/text'])
     assert.equal((await fixture.request('resources/read', { uri })).error, undefined, uri)
-  assert.deepEqual(where(fixture), [
+  assert.deepEqual(targetsOf(fixture), [
     ['notes', 'note://one'],
     ['mails', 'mail://one'],
     ['notes', 'ui://a/b'],
@@ -78,7 +78,7 @@ test('prompts and completions accept names that only one server has', async () =
   await fixture.request('completion/complete', { ref: { type: 'ref/prompt', name: 'greet' }, argument })
   const template = 'note://list/{id}/text'
   await fixture.request('completion/complete', { ref: { type: 'ref/resource', uri: template }, argument })
-  assert.deepEqual(where(fixture), [
+  assert.deepEqual(targetsOf(fixture), [
     ['notes', 'greet'],
     ['notes', { type: 'ref/prompt', name: 'greet' }],
     ['notes', { type: 'ref/resource', uri: template }],
@@ -93,7 +93,7 @@ test('prompts and completions accept names that only one server has', async () =
 test('a resource is subscribed to by any of its URIs, and updates have that URI', async () => {
   for (const uri of ['notes+note://one', 'notes|note://one', 'note://one']) {
     const fixture = createFixture(SERVERS)
-    const { told, reply } = subscribe(fixture, uri)
+    const { updates, reply } = subscribe(fixture, uri)
     assert.deepEqual(await reply, { result: {} })
     const { server, subscription } = fixture.subscribed[0] ?? assert.fail()
     assert.deepEqual(
@@ -106,7 +106,7 @@ test('a resource is subscribed to by any of its URIs, and updates have that URI'
         params: { uri: updated, title: 'x' },
       })
     assert.deepEqual(
-      told.map(({ params }) => params),
+      updates.map(({ params }) => params),
       [
         { uri, title: 'x' },
         { uri: 'notes+note://one/part', title: 'x' },
@@ -116,15 +116,15 @@ test('a resource is subscribed to by any of its URIs, and updates have that URI'
   }
 })
 
-test('at a single server, what is subscribed to keeps its own URIs', async () => {
+test("updates on the route of a single server keep the server's own URIs", async () => {
   const fixture = createFixture(SERVERS)
-  const { told, reply } = subscribe(fixture, 'note://any', { kind: 'server', server: 'notes' } as const)
+  const { updates, reply } = subscribe(fixture, 'note://any', { kind: 'server', server: 'notes' } as const)
   assert.deepEqual(await reply, { result: {} })
   fixture.subscribed[0]?.subscription.onUpdate({ method: 'x', params: { uri: 'note://any/part' } })
-  assert.deepEqual(told[0]?.params, { uri: 'note://any/part' })
+  assert.deepEqual(updates[0]?.params, { uri: 'note://any/part' })
 })
 
-test('what cannot be subscribed to is refused with a sentence', async () => {
+test('a subscription that is not possible is refused with its reason', async () => {
   const fixture = createFixture(SERVERS)
   for (const [uri, sentence] of [
     ['mail://one', /"mails" does not support subscriptions/],
@@ -138,7 +138,7 @@ test('what cannot be subscribed to is refused with a sentence', async () => {
   assert.deepEqual(fixture.subscribed, [])
 })
 
-test('tasks reach the server of a client with a session of its own; elsewhere they are refused, or left off a call', async () => {
+test('tasks reach a server with a session for each client; elsewhere they are refused, or removed from a call', async () => {
   const route = { kind: 'server', server: 'notes' } as const
   const call = { name: 'add', arguments: {}, task: { ttl: 1 } }
   const own = createFixture({ notes: { ...notes, server: { sessions: 'perClient' } } })
@@ -168,31 +168,31 @@ test('unknown methods are passed to a single server, and refused by a gateway', 
   assert.equal((await fixture.request('vendor/thing', { a: 1 })).error?.code, -32601)
 })
 
-test('list_changed after activate is sent on a stream of the client, and not again before the answer', async () => {
-  const said: unknown[] = []
+test('list_changed after activate is sent on a stream of the client, and not again with the answer', async () => {
+  const onStream: unknown[] = []
   const clients = {
-    notify: (client: string, notification: Notification) => said.push([client, notification.method]) > 0,
+    notify: (client: string, notification: Notification) => onStream.push([client, notification.method]) > 0,
     asking: () => undefined,
   }
   const fixture = createFixture({ notes }, { profile: 'registry' }, undefined, clients)
-  const ahead: unknown[] = []
+  const withAnswer: unknown[] = []
   await fixture.call(
     'activate',
     { tools: ['notes:add'] },
     {
       route: { kind: 'gateway', profile: 'registry' },
       client: 'anna',
-      notify: notification => void ahead.push(notification),
+      notify: notification => void withAnswer.push(notification),
     },
   )
-  assert.deepEqual([said, ahead], [[['anna', 'notifications/tools/list_changed']], []])
+  assert.deepEqual([onStream, withAnswer], [[['anna', 'notifications/tools/list_changed']], []])
 })
 
-test('notifications and requests of a server between calls reach the streams of its client, except those that are sent there anyway', async () => {
-  const said: string[] = []
+test('what a server sends between calls reaches the streams of its client, except what is sent there anyway', async () => {
+  const onStream: string[] = []
   const answer = { result: { roots: [] } }
   const clients = {
-    notify: (client: string, { method }: Notification) => said.push(`${client} ${method}`) > 0,
+    notify: (client: string, { method }: Notification) => onStream.push(`${client} ${method}`) > 0,
     asking: (_client: string, method: string) => (method === 'roots/list' ? async () => answer : undefined),
   }
   const fixture = createFixture({ notes }, {}, undefined, clients)
@@ -200,21 +200,21 @@ test('notifications and requests of a server between calls reach the streams of 
   const [ears = assert.fail()] = fixture.ears
   for (const method of ['message', 'resources/updated', 'tools/list_changed', 'vendor/thing'])
     ears.notified('anna', { method: `notifications/${method}` })
-  assert.deepEqual(said, ['anna notifications/message', 'anna notifications/vendor/thing'])
+  assert.deepEqual(onStream, ['anna notifications/message', 'anna notifications/vendor/thing'])
   const { signal } = new AbortController()
   assert.equal(await ears.asked('anna', { method: 'roots/list' }, signal), answer)
   assert.equal(ears.asked('anna', { method: 'sampling/createMessage' }, signal), undefined)
 })
 
 function subscribe(fixture: ReturnType<typeof createFixture>, uri: string, route: typeof GATEWAY = GATEWAY) {
-  const told: Notification[] = []
+  const updates: Notification[] = []
   const { signal } = new AbortController()
-  const onUpdate = (notification: Notification) => void told.push(notification)
+  const onUpdate = (notification: Notification) => void updates.push(notification)
   const subscription = {
     uri,
     caller: createCaller({ client: 'anna', capabilities: { roots: {} } }),
     onUpdate,
   }
   const reply = fixture.handler.subscribe?.(route, subscription, signal)
-  return { told, reply: reply ?? assert.fail() }
+  return { updates, reply: reply ?? assert.fail() }
 }

@@ -11,7 +11,7 @@ import { forge, SERVERS } from './servers.ts'
 
 const FORGE: McpRoute = { kind: 'server', server: 'forge' }
 
-test('tools/list of the gateway is its meta-tools, and counts both sides', async t => {
+test('tools/list of the gateway returns its meta-tools; their tokens and those of all tools are counted', async t => {
   const fixture = createFixture(SERVERS)
   const reply = await fixture.request('tools/list')
   t.assert.fileSnapshot(JSON.stringify(reply.result, null, 2), golden('tools-list.json'), {
@@ -178,7 +178,7 @@ test('the instructions of a gateway describe it and its servers briefly', () => 
   )
 })
 
-test('a single server is listed as it is', async () => {
+test('the lists of a single server are passed on unchanged, without denied tools', async () => {
   const fixture = createFixture({
     forge: { ...forge, server: { tools: { allow: ['*'], deny: ['delete_*'], overrides: {} } } },
   })

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { createFixture, type FixtureServer, type RequestOptions } from './fixture.ts'
 
-/** One more than a double can hold, and one that loses its last digits. */
+/** An integer that a double rounds by one, and one of which a double loses the last digits. */
 const BIG = '9007199254740993'
 const HUGE = '12345678901234567890123'
 
@@ -78,7 +78,7 @@ function start(server: Partial<FixtureServer> = {}) {
 }
 
 for (const [name, { route, params }] of Object.entries(WAYS)) {
-  test(`by ${name}: arguments reach the server unchanged, also long numbers`, async () => {
+  test(`by ${name}: arguments reach the server unchanged, including long numbers`, async () => {
     const text = `{"id": ${BIG}, "more":[${HUGE}, 1.50, 1E2 ], "text" : "\\u00e4" }`
     const { fixture, request } = written(text)
     const reply = await fixture.request('tools/call', request.params, { route, text: request.text })
@@ -86,7 +86,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     assert.equal(fixture.sent[0]?.call.argumentsText, text)
   })
 
-  test(`by ${name}: the caller's capabilities are passed on`, async () => {
+  test(`by ${name}: the caller, _meta and unknown parameters are passed on`, async () => {
     const fixture = start()
     const more: RequestOptions = {
       route,
@@ -118,7 +118,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     assert.equal(typeof call.caller.ask, 'function')
   })
 
-  test(`by ${name}: a question in a result passes as the server wrote it`, async () => {
+  test(`by ${name}: a question in a result is passed on as the server wrote it`, async () => {
     const result = {
       resultType: 'input_required',
       inputRequests: { q: { method: 'elicitation/create', params: { url: 'ui://page/1' } } },
@@ -129,7 +129,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     const answer = { result, resultText: JSON.stringify(result) }
     const limits = { callTimeoutMs: 60_000, startTimeoutMs: 60_000, concurrency: 16, maxResultBytes: 1_024 }
     const fixture = start({ answer: () => answer, server: { sessions: 'perClient', limits } })
-    const args = route === SERVER ? {} : { ID: '5' } // Corrected on gateways, which a note under other results says.
+    const args = route === SERVER ? {} : { ID: '5' } // Gateways correct this, and add a note to other results.
     assert.equal(await fixture.request('tools/call', params(args), { route }), answer)
   })
 
@@ -141,7 +141,7 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
     }
   })
 
-  test(`by ${name}: headers that the tool's schema asks for are made of the arguments`, async () => {
+  test(`by ${name}: headers that the tool's schema asks for are made from the arguments`, async () => {
     const fixture = start()
     const headers = { 'mcp-param-count': 'stale', baggage: 'a=b' }
     await fixture.request('tools/call', params({ region: 'Zürich ', count: 7 }), { route, headers })
@@ -170,7 +170,7 @@ test('corrected arguments, and those from a text, are serialized again', async (
   }
 })
 
-test("a tool without marked arguments gets the caller's headers unchanged", async () => {
+test("a tool without x-mcp-header arguments gets the caller's headers unchanged", async () => {
   const fixture = start()
   const headers = { traceparent: '00-1' }
   await fixture.call('files__plain', { region: 'a' }, { headers })
@@ -221,7 +221,7 @@ test('content, _meta and unknown fields of a server are passed on unchanged', as
     structuredContent: noUri,
     unknown: noUri,
   })
-  // Corrections are reported in the content: a nested call is.
+  // A nested call is corrected, which adds a note to the content.
   const ways = Object.entries(WAYS).filter(([name]) => !name.endsWith('nested'))
   await fc.assert(
     fc.asyncProperty(

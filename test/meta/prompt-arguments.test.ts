@@ -6,13 +6,16 @@ import { asking } from './asking.ts'
 test('a prompt without an argument that it requires is refused before its server is asked', async () => {
   const { start, ask, refusal } = asking('hierarchical')
   const fixture = start()
-  const lack =
+  const message =
     'The prompt "forge:triage" was not got: the argument "repository" must be given. Its arguments: repository, since? (? may be left out).'
   for (const given of [undefined, {}, { since: 'today' }, { repository: null }]) {
     const args = given === undefined ? {} : { arguments: given }
-    assert.equal(await refusal(fixture, 'execute_mcp_tool', { prompt_path: 'forge:triage', ...args }), lack)
+    assert.equal(
+      await refusal(fixture, 'execute_mcp_tool', { prompt_path: 'forge:triage', ...args }),
+      message,
+    )
     const { error } = await fixture.request('prompts/get', { name: 'forge__triage', ...args })
-    assert.deepEqual([error?.code, error?.message], [-32602, lack])
+    assert.deepEqual([error?.code, error?.message], [-32602, message])
   }
   assert.deepEqual(fixture.sent, [])
   assert.equal(fixture.seen.calls.at(-1)?.server, 'forge')

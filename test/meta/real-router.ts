@@ -1,4 +1,4 @@
-/** A whole router before real servers, whose catalogs it was given as discovery makes them. */
+/** A whole router in front of real servers, whose catalogs are read by the code of discovery. */
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../core/async.ts'
 import type { Profile, RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
@@ -18,7 +18,7 @@ export type RealServer = {
   users?: RouterServer['users']
   /** Over streamable HTTP. */
   url?: string
-  /** Over HTTP, with all that its manifest says of it. */
+  /** Over HTTP, with all settings of an endpoint; instead of `url`. */
   endpoint?: RouterServer['endpoint']
   /** Over stdio. */
   make?: () => Upstream
@@ -32,7 +32,7 @@ export type RealRouter = {
   reload(): Promise<void>
 }
 
-/** Closed after the test. */
+/** Resolves when the router has the servers' catalogs; it is closed after the test. */
 export async function startRealRouter(
   t: TestContext,
   servers: Record<string, RealServer>,
@@ -67,8 +67,8 @@ export async function startRealRouter(
     const catalogs = new Map<string, ServerCatalog>()
     for (const server of known) catalogs.set(server.name, await catalogOf(connect, server))
     const profiles = { allowedProfiles: ['search', 'registry', 'direct'] } as const
-    const { config: usual } = snapshotOf({}, { allowedProfiles: [...profiles.allowedProfiles], ...config }, 1)
-    source.publish({ generation: ++generation, config: { ...usual, servers: known }, catalogs })
+    const { config: base } = snapshotOf({}, { allowedProfiles: [...profiles.allowedProfiles], ...config }, 1)
+    source.publish({ generation: ++generation, config: { ...base, servers: known }, catalogs })
     while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
   }
   await reload()

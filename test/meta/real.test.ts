@@ -111,7 +111,7 @@ test('resources are listed and read in every form, prompts fetched', async () =>
   assert.equal(prompt.content[0]?.text, 'user: Summarize: {"topic":"x"}')
 })
 
-test('one server alone answers as it is', async () => {
+test('the route of a single server passes its answers on unchanged', async () => {
   const [server] = replay.servers
   const route: McpRoute = { kind: 'server', server: server as string }
   const read = await ask('resources/read', { uri: 'ui://sample/panel' }, route)

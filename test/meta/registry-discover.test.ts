@@ -19,7 +19,7 @@ const { start, ask, read } = asking('registry')
 
 const discover = (fixture: Fixture, args: JsonObject): Promise<Found> => read(fixture, 'discover', args)
 
-test('discover answers the documented fields, five at most, descriptions within a hundred characters', async () => {
+test('discover answers the documented fields, with at most five tools and 100 characters of description', async () => {
   const { tools, categories } = await discover(start(), { query: 'forge create issue' })
   assert.deepEqual(tools[0], {
     name: 'forge:create_issue',
@@ -37,7 +37,7 @@ test('discover answers the documented fields, five at most, descriptions within 
   assert.equal(long.category, 'other')
 })
 
-test('a category narrows the search; a server by name or title does so too', async () => {
+test('a category, or a server by name or title, narrows the search', async () => {
   const fixture = start()
   const servers = async (category: string) =>
     new Set(
@@ -108,7 +108,7 @@ test('resources and prompts are included with the names that execute accepts', a
   )
 })
 
-test('discover pages on with nextCursor, through a search and through a category; a cursor of another request is refused', async () => {
+test('nextCursor pages through a search and through a category; a cursor of another request is refused', async () => {
   const fixture = start()
   for (const args of [{ query: 'issue' }, { category: 'devops' }]) {
     const whole = (await discover(fixture, { ...args, limit: 50 })).tools.map(({ name }) => name)

@@ -40,10 +40,10 @@ test('the three tools are listed as they are documented', async t => {
   })
 })
 
-test('activate loads definitions and counts them; the list shows them to this session alone', async () => {
+test('activate loads definitions and counts their tokens; only the list of this session shows them', async () => {
   const fixture = start()
-  const told: string[] = []
-  const notify = ({ method }: { method: string }) => void told.push(method)
+  const notified: string[] = []
+  const notify = ({ method }: { method: string }) => void notified.push(method)
   const answer = await activate(fixture, ['forge:create_issue', 'wiki__search'], { notify })
   const { definitions, estimated_tokens, ...rest } = answer
   assert.deepEqual(rest, {
@@ -63,13 +63,13 @@ test('activate loads definitions and counts them; the list shows them to this se
     estimated_tokens,
     PROFILES.registry.prices.tools + tokensOf('forge:create_issue') + tokensOf('wiki:search') + prefixes,
   )
-  assert.deepEqual(told, ['notifications/tools/list_changed'])
+  assert.deepEqual(notified, ['notifications/tools/list_changed'])
   const own = ['discover', 'activate', 'execute']
   assert.deepEqual(await listed(fixture), [...own, 'forge__create_issue', 'wiki__search'])
   assert.deepEqual(await listed(fixture, { client: 'berta' }), own)
   assert.deepEqual(await listed(fixture, {}), own)
   await activate(fixture, 'forge:create_issue', { notify })
-  assert.equal(told.length, 1, 'nothing changed, nothing told')
+  assert.equal(notified.length, 1, 'no notification without a change')
 })
 
 test('an activated tool is listed as its server defines it, with URIs that can be read here', async () => {
@@ -84,7 +84,7 @@ test('an activated tool is listed as its server defines it, with URIs that can b
   })
 })
 
-test('the least recently used tool is deactivated; every call is a use', async () => {
+test('the least recently used tool is deactivated; every call counts as a use', async () => {
   const fixture = start(SERVERS, { activeTools: 2 })
   await activate(fixture, ['forge:show_board', 'forge:delete_repository'])
   const args = { repository: 'a/b', title: 'x' }
@@ -127,7 +127,7 @@ test('many tools that were not loaded are counted, and long names stay within th
   }
 })
 
-test('of many unknown names only the first get suggestions, which take time', async () => {
+test('of many unknown names only the first three get suggestions, since these take time', async () => {
   const fixture = start(SERVERS, { responseTokens: 5_000 })
   const wrong = Array.from({ length: 6 }, (_, at) => `forge:create_isue_${at}`)
   const { loaded, not_loaded = [] } = await activate(fixture, [...wrong, 'show_board'])
@@ -138,7 +138,7 @@ test('of many unknown names only the first get suggestions, which take time', as
   )
 })
 
-test('definitions beyond the budget of an answer are named, and the first is folded where it is too large alone', async () => {
+test('definitions over the budget of an answer are counted, and the first is folded if it is too large by itself', async () => {
   const properties = Object.fromEntries(
     Array.from({ length: 60 }, (_, at) => [
       `field_${at}`,
@@ -160,12 +160,12 @@ test('definitions beyond the budget of an answer are named, and the first is fol
     more,
     'The inputSchema of big__one is folded; it is whole in tools/list. 2 more definitions did not fit here: they are in tools/list.',
   )
-  const alone = { client: undefined }
+  const noSession = { client: undefined }
   assert.match(
-    (await activate(fixture, paths, alone)).more ?? '',
+    (await activate(fixture, paths, noSession)).more ?? '',
     /activate "big:one#\/properties\/NAME"\. 2 more .* activate those tools in a call of their own\./,
   )
-  const part = await activate(fixture, ['big:one#/properties/field_7'], alone)
+  const part = await activate(fixture, ['big:one#/properties/field_7'], noSession)
   assert.deepEqual([part.loaded, part.definitions[0]?.inputSchema], [[], properties.field_7])
   assert.match(
     await refusal(fixture, 'activate', { tools: ['big:one#/properties/none'] }),
@@ -173,16 +173,16 @@ test('definitions beyond the budget of an answer are named, and the first is fol
   )
 })
 
-test('without a session the definitions are answered, and nothing is kept', async () => {
+test('without a session activate returns the definitions and keeps nothing', async () => {
   const fixture = start()
-  const told: string[] = []
+  const notified: string[] = []
   const answer = await activate(fixture, ['forge:create_issue'], {
     client: undefined,
-    notify: ({ method }) => void told.push(method),
+    notify: ({ method }) => void notified.push(method),
   })
   assert.deepEqual([answer.loaded, answer.active_count, answer.evicted], [['forge:create_issue'], 0, []])
   assert.equal(answer.definitions[0]?.name, 'forge__create_issue')
-  assert.deepEqual([await listed(fixture, {}), told], [['discover', 'activate', 'execute'], []])
+  assert.deepEqual([await listed(fixture, {}), notified], [['discover', 'activate', 'execute'], []])
 })
 
 test('the active tools end with the session; removed or hidden tools are not listed', async () => {
@@ -197,7 +197,7 @@ test('the active tools end with the session; removed or hidden tools are not lis
   assert.deepEqual((await listed(fixture)).slice(3), [])
 })
 
-test('an unknown tool names the nearest, a hidden one its state, and nothing is loaded', async () => {
+test('the error for an unknown tool names the nearest, that for a hidden one its state; nothing is loaded', async () => {
   const hidden = { state: 'authRequired', reason: 'AuthRequired', hidden: true } as const
   const fixture = start({ forge, wiki: { ...wiki, server: { status: hidden } } })
   assert.match(

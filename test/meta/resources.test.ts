@@ -80,7 +80,7 @@ test('pages stay within the budget, contain everything once, and survive a chang
     )
     cursor = page.nextCursor
     pages++
-    if (pages === 1) fixture.reload({ wiki, many: { offers: { resources } } }) // forge, already given, goes away
+    if (pages === 1) fixture.reload({ wiki, many: { offers: { resources } } }) // forge is listed already
   } while (cursor !== undefined)
   assert.equal(seen.length, 1 + 200 + 1)
   assert.equal(new Set(seen).size, seen.length)
@@ -163,7 +163,7 @@ test('every form of a URI is accepted, templates are passed on, nothing is cache
   )
 })
 
-test('the error for an unreadable resource says so', async () => {
+test('the error for a resource that cannot be read says why', async () => {
   const rejecting = { ...forge, answer: () => ({ error: { code: -32002, message: 'Resource not found' } }) }
   const text = async (uri: string, server = forge as object) => {
     const answer = await createFixture({ ...SERVERS, forge: server }).call('read_mcp_resource', { uri })

@@ -1,4 +1,4 @@
-/** Two replicas of a router: what one of them cut out of a result is read through the other. */
+/** Replicas of a router: the rest of a result that one of them has cut can be read through the others. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../core/log.ts'
@@ -10,20 +10,21 @@ import { callTool, type ToolAnswer } from '../support/mcp.ts'
 import { serverOf, snapshotOf, upstreamOf } from './fixture.ts'
 import { forge, ISSUE } from './servers.ts'
 
+/** With characters of two and four bytes, which no cut may split. */
 const TEXT = Array.from({ length: 300 }, (_, at) => `Zeile ${at}: größer als man denkt 😀\n`).join('')
 
 test('a result that one replica cut can be read through the other, until the first is gone', async t => {
   const [first, second] = [await startReplica(t, 'one key'), await startReplica(t, 'one key')]
   let answer = await callTool(first.url, 'execute_mcp_tool', ISSUE)
   const parts = [answer.content[0]?.text ?? '']
-  let asked = 0
+  let reads = 0
   for (let uri = handleIn(answer); uri !== undefined; uri = handleIn(answer)) {
-    answer = await callTool([second, first][asked++ % 2]?.url ?? '', 'read_mcp_resource', { uri })
+    answer = await callTool([second, first][reads++ % 2]?.url ?? '', 'read_mcp_resource', { uri })
     assert.equal(answer.isError, undefined, answer.content[0]?.text)
     parts.push(answer.content[0]?.text ?? '')
   }
   assert.equal(parts.join(''), TEXT)
-  assert.ok(asked > 5)
+  assert.ok(reads > 5)
   const cut = await callTool(first.url, 'execute_mcp_tool', ISSUE)
   await first.close(0)
   const gone = await callTool(second.url, 'read_mcp_resource', { uri: handleIn(cut) })
@@ -31,7 +32,7 @@ test('a result that one replica cut can be read through the other, until the fir
   assert.match(gone.content[0]?.text ?? '', /replica that kept that result is gone\. Call the tool again/)
 })
 
-test('a restarted replica has no results, and a replica with another key is never contacted', async t => {
+test('a restarted replica no longer has its results, and a replica with another key cannot read them', async t => {
   const first = await startReplica(t, 'one key')
   const uri = handleIn(await callTool(first.url, 'execute_mcp_tool', ISSUE))
   const { port } = first.address

@@ -116,7 +116,7 @@ test('a part can be read for ten minutes after the last read; then the answer sa
   assert.match(gone.content[0]?.text ?? '', /no longer kept.*Call the tool again/)
 })
 
-test('a forged handle is refused, and its owner is not contacted', async () => {
+test('a forged handle is refused', async () => {
   const fixture = withResult({ content: [{ type: 'text', text: ROWS }] })
   const uri = await cutHandle(fixture)
   const forged = [
@@ -146,7 +146,7 @@ function withResult(result: JsonObject, clock?: ManualClock): Fixture {
   return createFixture({ forge: server }, { allowedProfiles: ['search', 'registry'] }, clock)
 }
 
-/** What stands under a text that was cut. */
+/** The note under a text that was cut. */
 function noteOf({ content }: ToolResult): string | undefined {
   return content.find(({ text = '' }) => text.startsWith('[Cut'))?.text
 }

@@ -1,4 +1,4 @@
-/** Random rules and questions: a gateway under the rules and one of the part alone give the same bytes. */
+/** Random rules and questions: a gateway with the rules, and one that has only what they grant, answer with the same bytes. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import fc from 'fast-check'
@@ -18,7 +18,7 @@ export async function assertSameAnswers(
   t: TestContext,
   { meaning, views, questions, seed }: Effort,
 ): Promise<void> {
-  // How long a search took is part of its answer, and a slow pattern is given up.
+  // The duration of a search is part of its answer, and slow patterns are abandoned: time must not differ.
   t.mock.method(performance, 'now', () => 0)
   const servers = realServers()
   const gateways = createGateways(servers, meaning)
@@ -44,9 +44,9 @@ export async function assertSameAnswers(
 }
 
 async function assertSame(whole: Asked, part: Asked, { profile, tool, args }: Question): Promise<string> {
-  const [under, alone] = [await whole.ask(profile, tool, args), await part.ask(profile, tool, args)]
-  assert.equal(under, alone, `${tool} ${JSON.stringify(args)}`)
-  return alone
+  const [restricted, partial] = [await whole.ask(profile, tool, args), await part.ask(profile, tool, args)]
+  assert.equal(restricted, partial, `${tool} ${JSON.stringify(args)}`)
+  return partial
 }
 
 /** One to three rules, each for some servers and some of what they have. */
@@ -82,7 +82,7 @@ function rulesOf(servers: Servers): fc.Arbitrary<AccessRule[]> {
 
 /** Searches of every profile, and names that need not exist. */
 function questionOf(servers: Servers): fc.Arbitrary<Question> {
-  const judged = [...ownQueries(), ...extraQueries(), ...recordedQueries()].map(({ query }) => query)
+  const labelled = [...ownQueries(), ...extraQueries(), ...recordedQueries()].map(({ query }) => query)
   const tools = Object.entries(servers).flatMap(([server, { offers }]) =>
     (offers.tools ?? []).map(({ name, description }) => ({ server, name, description })),
   )
@@ -91,7 +91,7 @@ function questionOf(servers: Servers): fc.Arbitrary<Question> {
   )
   const word = fc.constantFrom(...new Set(words.filter(Boolean)))
   const query = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...judged) },
+    { weight: 4, arbitrary: fc.constantFrom(...labelled) },
     {
       weight: 2,
       arbitrary: fc

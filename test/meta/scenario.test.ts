@@ -14,9 +14,9 @@ import { defaultCatalogs } from '../upstreams/replay/catalogs.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
 
 const PROFILES = ['hierarchical', 'search', 'registry'] as const
-/** What agents need for a task: 97 steps in 40 recorded ones. */
+/** Tools that a task needs: 40 recorded tasks need 97. */
 const STEPS = 3
-/** Every so manieth tool of all is one that a task needs. */
+/** One of this many tools is one that a task needs. */
 const EVERY = 37
 const MIN_SAVED = 0.97
 
@@ -27,7 +27,7 @@ const fixture = createFixture(servers, { allowedProfiles: ['hierarchical', 'sear
 const catalog = fixture.catalog()
 const direct = catalog.totals.tokens
 
-test('a task costs three hundredths of all definitions at most, whatever the profile, and nothing is called', async context => {
+test('a task costs at most 3 % of all definitions in each profile that searches, and nothing is called', async context => {
   const tools = catalog.tools.filter((_, at) => at % EVERY === 0)
   const tasks = tools.map(({ path, server, tool }) => ({
     query: `${server} ${tool.replaceAll(/[_-]/g, ' ')}`,
@@ -62,7 +62,7 @@ test('missed tools are requested by path, shown schemas are not requested again,
   assert.ok((await replay('search', [unknown])).error > 0)
 })
 
-test('direct costs its definitions, and calls are made only where that is wanted', async t => {
+test('the direct profile costs its definitions, and tools are called if that is asked for', async t => {
   if (!onlyRecorded(t)) return
   const { path, definition, tool } = catalog.tools[0] ?? assert.fail()
   const args = sampleArguments(definition.inputSchema)
@@ -79,7 +79,7 @@ test('direct costs its definitions, and calls are made only where that is wanted
   assert.equal(fixture.sent.at(-1)?.call.params?.name, tool)
 })
 
-test('sums of the gateway are within a tenth of what its answers really cost, for every profile', async () => {
+test('the tokens that a gateway counts are within a tenth of what its answers really cost, for every profile', async () => {
   for (const profile of PROFILES) {
     const other = createFixture(servers, { allowedProfiles: [...PROFILES] })
     const tasks = catalog.tools
@@ -107,7 +107,7 @@ function replay(
   return replaySession(profile, tasks, { gateway, count: async texts => texts.map(count), execute })
 }
 
-/** The gateway of a fixture, as commands ask one. */
+/** A fixture with the interface through which commands ask a gateway. */
 function liveGateway({ request }: Fixture): LiveGateway {
   const unused = () => Promise.reject(new Error('not asked for here'))
   return {

@@ -62,7 +62,7 @@ test('a regular expression matches every form of the name, and descriptions afte
   assert.deepEqual(Object.keys(few.tools[0] ?? {}), ['toolName', 'description', 'serverName', 'serverId'])
 })
 
-test('a pattern that is not valid, or would cost too much, says so', async () => {
+test('the error for a pattern that is not valid, or would cost too much, says so', async () => {
   const fixture = start()
   for (const [query, sentence] of [
     ['(', /not valid: .*RE2: no lookaround/],
@@ -77,7 +77,7 @@ test('a pattern that is not valid, or would cost too much, says so', async () =>
     assert.match(await refusal(fixture, 'mcp_search_tool_regex', { query }), sentence)
 })
 
-test('the schema of a tool is got by its name, with its server where several have it', async () => {
+test('the schema of a tool is found by its name, and with its server if several have that name', async () => {
   const fixture = start()
   const get = async (args: JsonObject) =>
     JSON.parse((await ask(fixture, 'mcp_get_tool_schema', args)).content[0]?.text ?? '')
@@ -133,7 +133,7 @@ test('a schema over the budget is shown folded, and any part of it in full', asy
   )
 })
 
-test('a tool is called by its name and server, a prompt got and a resource read by the same tool', async () => {
+test('mcp_execute_tool calls a tool by name and server, fetches a prompt, and reads a resource', async () => {
   const fixture = start()
   const sentBy = async (args: JsonObject) => {
     const { isError, content } = await ask(fixture, 'mcp_execute_tool', args)

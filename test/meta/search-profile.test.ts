@@ -51,7 +51,7 @@ test('a search answers the documented fields', async () => {
   assert.ok((fixture.seen.served.discovery ?? 0) > 0 && fixture.seen.searches.length === 1)
 })
 
-test('a server without a title goes by its name', async () => {
+test('a server without a title is shown with its name', async () => {
   const fixture = start({ forge: { ...forge, server: {} } })
   assert.equal((await search(fixture, { query: 'create issue' })).tools[0]?.serverName, 'forge')
 })
@@ -103,7 +103,11 @@ test('a word with a plus must occur in name, description or server', async () =>
   const fixture = start()
   const wanted = async (query: string) => namesOf(await search(fixture, { query }))
   assert.deepEqual(await wanted('+wiki issues'), ['wiki/list_issues', 'wiki/search', 'wiki/ページ:作成'])
-  assert.equal((await wanted('+for good'))[0], 'forge/delete_repository', 'ranked among those that hold it')
+  assert.equal(
+    (await wanted('+for good'))[0],
+    'forge/delete_repository',
+    'ranked among the tools that have the word',
+  )
   assert.deepEqual(await wanted('+ZZZ issue'), [])
   assert.deepEqual(await wanted('+Create +issu'), ['forge/create_issue'])
   const all = await search(fixture, { query: '+issue', limit: 2 })
@@ -130,10 +134,13 @@ test('serverName selects what mcp_list_servers finds, and the answer says if tha
     new Set((await search(fixture, { query: 'issue', serverName })).tools.map(({ serverId }) => serverId))
   assert.deepEqual(await servers('repositories AND'), new Set(['forge']), 'by its description')
   assert.deepEqual(await servers('devops'), new Set(['forge']), 'by its category')
-  const told = (args: JsonObject) => refusal(fixture, 'mcp_search_tools', { query: 'issue', ...args })
-  assert.match(await told({ serverName: 'wikki' }), /There is no server "wikki"\. The nearest: wiki/)
-  assert.match(await told({ serverName: 'letters' }), /"mail" is switched off/)
-  assert.match(await told({ serverName: 'wiki', serverId: 'forge' }), /Server "forge" is not called "wiki"/)
+  const refusalOf = (args: JsonObject) => refusal(fixture, 'mcp_search_tools', { query: 'issue', ...args })
+  assert.match(await refusalOf({ serverName: 'wikki' }), /There is no server "wikki"\. The nearest: wiki/)
+  assert.match(await refusalOf({ serverName: 'letters' }), /"mail" is switched off/)
+  assert.match(
+    await refusalOf({ serverName: 'wiki', serverId: 'forge' }),
+    /Server "forge" is not called "wiki"/,
+  )
   assert.deepEqual(
     namesOf(
       await search(fixture, { query: 'create issue', serverName: 'forge', serverId: 'forge', limit: 1 }),
@@ -142,7 +149,7 @@ test('serverName selects what mcp_list_servers finds, and the answer says if tha
   )
 })
 
-test('a list with a query contains the tools with all its words, otherwise all', async () => {
+test('a list with a query contains the tools with all its words, or all tools if there are none', async () => {
   const fixture = start()
   const list = (args: JsonObject) => search(fixture, { operation: 'list', ...args })
   assert.deepEqual(namesOf(await list({ query: 'issue list' })), ['forge/list_issues', 'wiki/list_issues'])
@@ -155,12 +162,12 @@ test('a list with a query contains the tools with all its words, otherwise all',
     ['all the tools', /No tool holds the words of the query: all are listed/],
     ['*', undefined],
   ] as const) {
-    const { totalCount, tools, more: said } = await list({ query, serverId: 'wiki' })
+    const { totalCount, tools, more: note } = await list({ query, serverId: 'wiki' })
     assert.deepEqual([totalCount, tools.length], [3, 3], query)
-    if (more) assert.match(said ?? '', more)
-    else assert.equal(said, undefined)
+    if (more) assert.match(note ?? '', more)
+    else assert.equal(note, undefined)
   }
-  assert.equal((await list({ query: '+zzz' })).totalCount, 0, 'what is required is')
+  assert.equal((await list({ query: '+zzz' })).totalCount, 0, 'required words stay required')
 })
 
 test('list pages through the tools of a server, counting all of them', async () => {
@@ -241,7 +248,7 @@ test('a search that cannot be paged to its end says so', async () => {
   }
 })
 
-test('prompts and resources that match well come along, with the name by which they are got', async () => {
+test('prompts and resources that match well are included, with the name by which they are fetched', async () => {
   const fixture = start()
   const answer = await search(fixture, { query: 'forge triage new issues' })
   assert.deepEqual(answer.prompts, [

@@ -4,8 +4,8 @@ import { assertSameAnswers } from './same-answers.ts'
 
 const SEED = 20_261_124
 
-test('hundreds of views answer as gateways of their parts alone do', t =>
+test('200 random views give the same bytes as gateways with only their part', t =>
   assertSameAnswers(t, { meaning: false, views: 200, questions: 60, seed: SEED }))
 
-test('dozens of views answer so by meaning too', t =>
+test('60 random views give the same bytes in searches by meaning too', t =>
   assertSameAnswers(t, { meaning: true, views: 60, questions: 60, seed: SEED }))

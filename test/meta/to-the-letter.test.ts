@@ -10,7 +10,7 @@ import { startRealRouter } from './real-router.ts'
 
 const ARGS = '{"id":9007199254740993,"list":[12345678901234567890123,1.50,1e2],"text":"\\u00e4"}'
 
-/** Bodies of calls, with what stands for the arguments. */
+/** Parameters of calls, with $ in place of the arguments. */
 const CALLS = {
   hierarchical: { name: 'execute_mcp_tool', arguments: { tool_path: 'raw:look', arguments: '$' } },
   search: { name: 'mcp_execute_tool', arguments: { toolName: 'look', serverId: 'raw', args: '$' } },
@@ -36,7 +36,7 @@ for (const [way, params] of Object.entries(CALLS))
     assert.deepEqual((JSON.parse(call) as { params: { name: string } }).params.name, 'look')
   })
 
-test("a server of 2026-07-28 gets the headers of its tool's marks from callers that do not know them", async t => {
+test("a 2026-07-28 server gets the headers that its tool's schema asks for, from callers that do not send them", async t => {
   const fixture = await startHttpFixture({ era: 'modern' })
   t.after(() => fixture.close())
   const { at } = await startRealRouter(t, { fixture: { url: fixture.url } })
@@ -45,16 +45,16 @@ test("a server of 2026-07-28 gets the headers of its tool's marks from callers t
     ['north', 'north'],
     [' Zürich', `=?base64?${Buffer.from(' Zürich').toString('base64')}?=`],
   ]) {
-    const said = await client.call('execute_mcp_tool', {
+    const answer = await client.call('execute_mcp_tool', {
       tool_path: 'fixture:report',
       arguments: { region },
     })
-    const { args, headers } = JSON.parse(said) as { args: object; headers: Record<string, string> }
+    const { args, headers } = JSON.parse(answer) as { args: object; headers: Record<string, string> }
     assert.deepEqual([args, headers['mcp-param-region']], [{ region }, header])
   }
 })
 
-/** The smallest server: it keeps what it was sent, and answers a call with a number of its own, as text. */
+/** The smallest server: it keeps the bodies that it gets, and answers a call with a number that a double does not hold. */
 async function startRaw(t: TestContext, bodies: string[]): Promise<{ url: string }> {
   const tools = [{ name: 'look', inputSchema: { type: 'object' } }]
   const results: Record<string, unknown> = {

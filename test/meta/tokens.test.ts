@@ -10,7 +10,7 @@ import { forge, SERVERS } from './servers.ts'
 
 const count = (text: string): number => encode(text).length
 
-test('estimates of definitions, schemas and sentences are within a tenth in all, and within a third each', async () => {
+test('estimates of definitions, descriptions and sentences are within a tenth in sum, and within a third each', async () => {
   const definitions = Object.values(readCatalogs()).flat()
   const fixture = createFixture({
     ...SERVERS,
@@ -36,7 +36,7 @@ test('estimates of definitions, schemas and sentences are within a tenth in all,
   }
 })
 
-test('the counted cost of discovery is that of its answers, within their budget', async () => {
+test('the counted cost of discovery is within a tenth of the real one, and answers stay near their budget', async () => {
   const servers: Record<string, FixtureServer> = {}
   for (const [name, tools] of Object.entries(readCatalogs())) servers[name] = { offers: { tools }, count }
   const fixture = createFixture(servers)
@@ -60,7 +60,7 @@ test('the counted cost of discovery is that of its answers, within their budget'
   assert.ok(Math.abs(served / real - 1) < 0.1, `${served} for ${real}`)
 })
 
-/** Tools by server: the recorded catalogs where they are, else the project's own. */
+/** Tools by server: the recorded catalogs if they are available, else the project's own. */
 function readCatalogs(): Record<string, ToolDefinition[]> {
   return Object.fromEntries(defaultCatalogs().map(({ name, tools }) => [name, tools]))
 }

@@ -29,7 +29,7 @@ export type Asked = {
   readonly encoded: readonly string[]
 }
 
-/** The recorded servers where they are, and the project's own with their resources, templates and prompts. */
+/** The recorded servers if they are available, and the project's own with their resources, templates and prompts. */
 export function realServers(): Servers {
   const own = readOwn().map(catalog => ({ ...catalog, name: `own-${catalog.name}` }))
   const extras = Map.groupBy(ownExtras(), ({ server }) => `own-${server}`)
@@ -68,7 +68,7 @@ export function partOf(servers: Servers, rules: readonly AccessRule[]): Servers 
     const isIn = (grant: (rule: AccessRule) => Grant, item: string) =>
       own.some(rule => {
         const { allow, deny } = grant(rule)
-        // A URI is denied however it is written.
+        // Patterns that deny URIs ignore case.
         const flags = item.includes('://') ? 'i' : ''
         return (
           allow.some(pattern => isLike(pattern, item)) && !deny.some(pattern => isLike(pattern, item, flags))

@@ -1,4 +1,4 @@
-/** The words of each profile: an agent is told of nothing that it does not have, and the documents tell the price that is counted. */
+/** The texts of each profile name only tools that its agents have, and the documents state the counted costs. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const ALL = Object.keys(PROFILES) as Profile[]
 const META_TOOLS = ALL.flatMap(profile => [...PROFILES[profile].tools.keys()])
 
 for (const profile of ALL)
-  test(`agents of the profile ${profile} are only told about its own tools`, async () => {
+  test(`texts of the profile ${profile} name only its own tools`, async () => {
     const { start, ask } = asking(profile)
     const long = () => ({ result: { content: [{ type: 'text', text: 'x'.repeat(3_000) }] } })
     const limits = { ...serverOf('wiki').limits, maxResultBytes: 1_000 }

@@ -24,7 +24,7 @@ function buildElsewhere(folder: string) {
   return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
 }
 
-test('two concurrent builds give the same bytes as any other and leave no temporary files', async t => {
+test('two concurrent builds give the same bytes as a single one and leave no temporary files', async t => {
   const folder = sources(t)
   await buildKernel(process.execPath)
   await Promise.all([buildElsewhere(folder), buildElsewhere(folder)])

@@ -1,4 +1,4 @@
-/** The alerts before Prometheus's own checker, with series that are meant to make them fire or not. */
+/** The alerts in the rule tests of Prometheus's own promtool, with series that are meant to make them fire or not. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ const LIMIT_MS = 90_000
 /** As a person chooses them in Grafana. */
 export type Variables = { namespace: string; gateway: string; server: string }
 
-/** Asks until each query of each panel has given numbers, for one of these choices: only servers that sleep have numbers of their sleep. */
+/** Asks until each query of each panel has given numbers for one of these choices: only for servers that sleep do panels on sleep have any. */
 export async function assertPanelsShowData(
   prometheus: Prometheus,
   ...choices: readonly Variables[]

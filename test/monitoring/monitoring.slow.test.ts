@@ -14,7 +14,10 @@ const programs = await readyPrometheus()
 const skip = skipApiServer() || (programs ? false : 'no Prometheus: apt-get download prometheus')
 const VARIABLES = { namespace: NAMESPACE, gateway: GATEWAY, server: WELL }
 
-test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t => {
+test('dashboards and alerts show what an operator and a router measure', {
+  skip,
+  timeout: 180_000,
+}, async t => {
   const api = await startApiServer()
   t.after(() => api.stop())
   const system = await startSystem(t, api)
@@ -27,15 +30,18 @@ test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t
     await t.test('every query of every panel gives numbers', () =>
       assertPanelsShowData(prometheus, VARIABLES, { ...VARIABLES, server: SLEEPER }),
     )
-    await t.test('what is shown is true', () => numbersAreTrue(prometheus))
-    await t.test('every rule is evaluated, over metrics that are there', async () => {
-      const rules = await assertRulesAreEvaluated(prometheus)
-      const failing = rules.find(({ name }) => name === 'PortolanDiscoveryFailing')
-      assert.deepEqual(
-        failing?.alerts.map(({ labels }) => [labels.namespace, labels.server]),
-        [[NAMESPACE, DOWN]],
-      )
-    })
+    await t.test('panels show true numbers', () => numbersAreTrue(prometheus))
+    await t.test(
+      'every rule is evaluated over existing metrics, and has an alert for the unreachable server',
+      async () => {
+        const rules = await assertRulesAreEvaluated(prometheus)
+        const failing = rules.find(({ name }) => name === 'PortolanDiscoveryFailing')
+        assert.deepEqual(
+          failing?.alerts.map(({ labels }) => [labels.namespace, labels.server]),
+          [[NAMESPACE, DOWN]],
+        )
+      },
+    )
   } finally {
     stopping.abort()
     await working
@@ -43,7 +49,7 @@ test('dashboards and alerts over processes', { skip, timeout: 180_000 }, async t
 })
 
 async function numbersAreTrue(prometheus: Prometheus): Promise<void> {
-  await until('the breaker of a server that is lost opens', async () => {
+  await until('the breaker of the server whose connection was lost opens', async () => {
     const [states] = await prometheus.ask([`portolan_upstream_breaker_state{server="${LOST}"}`])
     return states?.some(({ value }) => value === 2)
   })
@@ -56,9 +62,9 @@ async function numbersAreTrue(prometheus: Prometheus): Promise<void> {
     shown('Operator', 'Servers that are not ready'),
     shown('Operator', 'Leader'),
   ])
-  const [errors, notWell, ready, read, notReady, leader] = answers.map(([sample]) => sample)
+  const [errors, unavailable, ready, read, notReady, leader] = answers.map(([sample]) => sample)
   assert.ok(errors && errors.value > 0.1 && errors.value < 0.5, `${errors?.value} of the calls failed`)
-  assert.equal(notWell?.value, 1)
+  assert.equal(unavailable?.value, 1)
   assert.deepEqual([ready?.metric.reason, ready?.value], ['Ready', 1])
   assert.ok(read && read.value < 60)
   assert.deepEqual(notReady?.metric, { namespace: NAMESPACE, server: DOWN, reason: 'Unreachable' })

@@ -1,4 +1,4 @@
-/** Prometheus and promtool as Debian packs them, fetched once into the cache. */
+/** Prometheus and promtool from Debian's package, fetched once into the cache. */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export function prometheusFetched(): boolean {
   return Object.values(programs()).every(existsSync)
 }
 
-/** Fetches them where they are not there yet. Undefined where they cannot be had, which is said on stderr; throws there with REQUIRE_CLUSTER=1. */
+/** Fetches them if they are missing. If that fails, resolves with undefined and says so on stderr, or throws with REQUIRE_CLUSTER=1. */
 export async function readyPrometheus(): Promise<Programs | undefined> {
   if (prometheusFetched()) return programs()
   try {

@@ -30,7 +30,7 @@ export type PrometheusOptions = {
   prometheus: string
   /** As in prometheus.yml. */
   config: object
-  /** How to run a command, and how to ask, where that is not on this machine's own network. */
+  /** How to run a command and how to ask, if Prometheus is not in this machine's own network. */
   place?: Place
 }
 
@@ -45,7 +45,7 @@ const HERE: Place = {
   get: urls => Promise.all(urls.map(async url => (await fetch(url)).text())),
 }
 
-/** Resolves when it answers; it ends with this process, however that ends. */
+/** Resolves when it answers. It is killed when this process ends, in whatever way. */
 export async function startPrometheus({
   prometheus,
   config,
@@ -64,26 +64,24 @@ export async function startPrometheus({
   ])
   const [program = '', ...args] = command
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let stderr = ''
   child.stderr.setEncoding('utf8').on('data', text => {
-    said += text
+    stderr += text
   })
   const get = async (paths: readonly string[]) => {
     const bodies = await place.get(paths.map(path => `http://127.0.0.1:${port}${path}`))
     return bodies.map(dataOf)
   }
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
-    const gone = child.exitCode === null ? once(child, 'exit') : undefined
+    const gone = hasEnded() ? undefined : once(child, 'exit')
     child.kill('SIGKILL')
     await gone
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await until(
-      'Prometheus answers',
-      async () => child.exitCode !== null || (await get(['/api/v1/status/buildinfo'])),
-    )
-    if (child.exitCode !== null) throw new Error(`Prometheus ended: ${said}`)
+    await until('Prometheus answers', async () => hasEnded() || (await get(['/api/v1/status/buildinfo'])))
+    if (hasEnded()) throw new Error(`Prometheus ended: ${stderr}`)
   } catch (error) {
     await stop()
     throw error

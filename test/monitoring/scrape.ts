@@ -1,4 +1,4 @@
-/** What Prometheus is told to scrape: processes of this machine, or what the chart's PodMonitors select in a cluster. Pure. */
+/** What Prometheus is configured to scrape: processes of this machine, or what the chart's PodMonitors select in a cluster. Pure. */
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 
@@ -63,7 +63,7 @@ export function configOfPodMonitors(
 
 const POD = '__meta_kubernetes_pod'
 
-/** A target for each port of a pod, with the labels that Prometheus would discover: Debian builds it without Kubernetes. */
+/** A target for each port of a pod, with the labels that Prometheus would discover itself if Debian built it with Kubernetes. */
 function discovered({ metadata, spec, status }: Kube<V1Pod>) {
   const labels = Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => [
     [`${POD}_label_${nameOf(key)}`, value],

@@ -20,20 +20,20 @@ const router = createRouterMetrics(
 )
 semanticMetrics(router.registry, () => 0)
 const bridge = createBridgeMetrics()
-const told = [
+const exported = [
   ...[router, createOperatorMetrics(clock)].flatMap(({ registry }) =>
     registry.getMetricsAsArray().map(({ name }) => name),
   ),
   ...[...bridge.text().matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name),
 ]
-const own = new Set(told.filter(name => name.startsWith('portolan_')))
+const own = new Set(exported.filter(name => name.startsWith('portolan_')))
 
-test('every panel has a title of its own, a unit, and says what to do', () => {
+test('every panel has a unique title and a unit, and says what to do', () => {
   const titles = new Set<string>()
   for (const { dashboard, title, description = '', unit } of panels()) {
     assert.ok(unit, `${dashboard}: ${title} has no unit`)
     assert.match(description, /\S{3}.{30,}[.]$/, `${dashboard}: ${title}`)
-    assert.ok(!titles.has(`${dashboard} ${title}`), `${dashboard}: ${title} stands twice`)
+    assert.ok(!titles.has(`${dashboard} ${title}`), `${dashboard} has the title ${title} twice`)
     titles.add(`${dashboard} ${title}`)
   }
 })
@@ -48,7 +48,7 @@ test('every dashboard lets its data source be chosen, and uses each of its varia
 })
 
 test('panels and alerts use only exported metrics', () => {
-  const known = new Set(told.flatMap(name => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
+  const known = new Set(exported.flatMap(name => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
   const asked = [
     ...panels().flatMap(({ queries }) => queries),
     ...alertRules().map(({ expr }) => expr),
@@ -64,7 +64,7 @@ test('the page on metrics names every metric, and no other', () => {
   assert.deepEqual([...named].sort(), [...own].sort())
 })
 
-test('every alert has a severity, says what to do, and names a place on the page on metrics', () => {
+test('every alert has a severity, says what to do, and links to a section of the page on metrics', () => {
   const anchors = [...page.matchAll(/^#+ (\w+)$/gm)].map(
     ([, heading = '']) => `docs/metrics.md#${heading.toLowerCase()}`,
   )
@@ -73,6 +73,6 @@ test('every alert has a severity, says what to do, and names a place on the page
     assert.match(annotations.summary, /\S/, alert)
     assert.match(annotations.description, /\.$/, alert)
     assert.equal(annotations.runbook, `docs/metrics.md#${alert.toLowerCase()}`)
-    assert.ok(anchors.includes(annotations.runbook), `${annotations.runbook} does not stand there`)
+    assert.ok(anchors.includes(annotations.runbook), `${annotations.runbook} does not exist`)
   }
 })

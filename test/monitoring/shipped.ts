@@ -40,7 +40,7 @@ export function dashboards(): DashboardJson[] {
   return DASHBOARDS.map(path => JSON.parse(readFileSync(path, 'utf8')) as DashboardJson)
 }
 
-/** Rows are none. */
+/** Without rows, which only group panels. */
 export function panels(): Panel[] {
   return dashboards().flatMap(({ title: dashboard, panels }) =>
     panels
@@ -59,7 +59,7 @@ export function alertRules(): AlertRule[] {
   )
 }
 
-/** Names of metrics that stand in an expression. */
+/** Names of the metrics in an expression. */
 export function metricsIn(expr: string): string[] {
   return [...new Set(expr.match(/\b(?:portolan|process|nodejs)_\w+/g))]
 }

@@ -28,7 +28,7 @@ const GET_ALL = `
 `
 
 export const monitoringStories: Stories = (running, options) => {
-  test('panels show data and alerts are evaluated, by what the PodMonitors select', options, async t => {
+  test('panels show data and alerts are evaluated, by what PodMonitors select', options, async t => {
     const programs = await readyPrometheus()
     if (!programs) return t.skip('no Prometheus: apt-get download prometheus')
     const { cluster } = running()
@@ -66,7 +66,7 @@ export const monitoringStories: Stories = (running, options) => {
   })
 }
 
-/** As the chart has them. */
+/** Those that the chart renders. */
 async function podMonitors(): Promise<PodMonitor[]> {
   const helm = helmAlone()
   try {
@@ -95,7 +95,7 @@ function placeIn(cluster: OwnCluster): Place {
   }
 }
 
-/** Searches, calls well and in vain, and changes that the operator has to write, until `signal` aborts. */
+/** Searches, makes calls that succeed and calls that fail, and changes a server so that the operator writes, until `signal` aborts. */
 async function work(space: Namespace, agent: Agent, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
     await agent.session(

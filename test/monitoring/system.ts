@@ -24,7 +24,7 @@ export const LOST = 'lost'
 export const DOWN = 'down'
 export const SLEEPER = 'sleeper'
 const PAUSE_MS = 100
-/** Callers are told apart, so that there are decisions and keys to tell of; the issuer cannot be reached. */
+/** With rules and an issuer, so that there are metrics of decisions and keys; the issuer cannot be reached. */
 export const WITH_CALLERS = {
   url: 'https://mcp.example.com',
   auth: auth.parse({
@@ -35,9 +35,9 @@ export const WITH_CALLERS = {
 }
 
 export type System = {
-  /** Where metrics are told. */
+  /** Where metrics can be scraped. */
   targets: Target[]
-  /** Agents list, search, call and read, well and in vain, until `signal` aborts. */
+  /** Agents list, search, and make calls that succeed and calls that fail, until `signal` aborts. */
   work(signal: AbortSignal): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export async function startSystem(t: TestContext, api: ApiServer): Promise<Syste
     connectors: { server: connectorTo(SLEEPER, upstream.url) },
   })
   await startServers(t, world)
-  const router = await startFed(t, world)
+  const router = await startFedRouter(t, world)
   await until('all servers are in the catalog', async () => (router.catalog()?.totals.servers ?? 0) === 4)
   const port = router.adminAddress?.port
   const labels = { namespace: NAMESPACE }
@@ -104,7 +104,7 @@ function connectorTo(name: string, url: string): typeof createConnector {
   }
 }
 
-async function startFed(t: TestContext, { client, namespace }: World) {
+async function startFedRouter(t: TestContext, { client, namespace }: World) {
   const log = createLog({ level: 'silent' })
   const source = createKubernetesSource({ client, namespace, gateway: GATEWAY, log })
   const life = new AbortController()

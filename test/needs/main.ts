@@ -1,4 +1,4 @@
-/** `node test/needs/main.ts [plan]`: builds and fetches what slow tests need, or only says what it would. */
+/** `node test/needs/main.ts [plan]`: builds and fetches what slow tests need, or only lists it. */
 import { clusterConfig } from '../cluster/config.ts'
 import { withProgress } from '../support/progress.ts'
 import { clusterObstacle, type Need, needs } from './needs.ts'
@@ -16,7 +16,7 @@ function plan(): void {
   if (obstacle) say(`Cluster tests will be skipped: ${obstacle}`)
 }
 
-/** Tests that need what could not be had say so themselves, each with its reason. */
+/** A failure is only reported: the tests that need this say themselves why they cannot run. */
 async function make({ title, make }: Need): Promise<void> {
   try {
     await withProgress(title, make)

@@ -1,4 +1,4 @@
-/** What slow tests need besides the packages of this project, where it is kept and how it is had. */
+/** What slow tests need besides the packages of this project, where it is kept and how it is obtained. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFolder } from '../../local/config.ts'
@@ -16,22 +16,22 @@ import { clientsInstalled, installClients } from '../support/test-clients.ts'
 export type Need = {
   /** Names it in a sentence: "fetching …". */
   title: string
-  /** What the first time takes, for whoever waits. */
+  /** How long the first time takes, in words. */
   takes: string
-  /** True where there is nothing to do. */
+  /** True if there is nothing to do. */
   ready(): boolean
-  /** Builds or fetches it. `tell` takes how far it is. Throws where it cannot be had. */
-  make(tell: (detail: string) => void): Promise<unknown>
+  /** Builds or fetches it, and gives its progress to `report`. Throws if that fails. */
+  make(report: (detail: string) => void): Promise<unknown>
 }
 
-/** In the order in which they are made: what others stand on first. */
+/** In the order in which they are made: first what others depend on. */
 export function needs(): Need[] {
   const { required, cache } = clusterConfig()
   const withCluster = required || (programsBuilt(cache) && obstacleToRunning() === undefined)
   return [...forAll(), ...(withCluster ? forCluster(cache) : [])]
 }
 
-/** What keeps cluster tests from running here, with what to do; undefined where they run. */
+/** What keeps cluster tests from running here, with what to do; undefined if they can run. */
 export function clusterObstacle(): string | undefined {
   return skipCluster() || undefined
 }
@@ -63,7 +63,7 @@ function forCluster(cache: string): Need[] {
       title: BUILDING,
       takes: 'about 15 minutes on two cores',
       ready: () => programsBuilt(cache),
-      make: tell => buildPrograms(cache, tell),
+      make: report => buildPrograms(cache, report),
     },
     {
       title: 'fetching Prometheus',
@@ -75,12 +75,12 @@ function forCluster(cache: string): Need[] {
       title: 'fetching the packages for the registry in the cluster',
       takes: 'a minute',
       ready: () => existsSync(packageFolder(registry)),
-      make: tell => readyPackages(registry, tell),
+      make: report => readyPackages(registry, report),
     },
     {
       title: 'building the images for the cluster',
       takes: 'half a minute',
-      // later they are made again by the tests themselves, where they changed: the first time is the long one
+      // Only the first build takes long: tests build changed images again themselves.
       ready: () => existsSync(imageFolder()),
       make: () => buildImages(),
     },

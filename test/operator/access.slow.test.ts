@@ -1,4 +1,4 @@
-/** What a gateway's status tells of its callers, against a real API server: authentication, access, and a column for people. */
+/** What a gateway's status says about its callers, against a real API server: authentication, access, and a column for people. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Service } from '@kubernetes/client-node'
@@ -17,7 +17,7 @@ const api = apiServerOfTests(skip)
 const reasonsOf = (gateway: McpGateway) =>
   [reasonOf(gateway, 'AuthReady'), reasonOf(gateway, 'AccessResolved')].join()
 
-test('a gateway without auth is anonymous; rules without effect are reported if the manifests alone show it', {
+test('a gateway without auth is reported as anonymous, and a rule that selects no server as without effect', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'callers')
@@ -43,10 +43,10 @@ test('what routers report of keys and rules becomes conditions, counts and a col
   const spec = { router, url: 'https://mcp.example.com', auth: { jwt }, access: [{ name: 'all' }] }
   await world.gateway('tools', spec as object)
   await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'Starting,Resolved')
-  const said = await startRouter(t, '127.0.7.9')
+  const fakeRouter = await startRouter(t, '127.0.7.9')
   const report = { rules: [{ name: 'all', servers: 1, tools: 3 }], findings: [] }
   const says = (state: string, more: object = {}) =>
-    said.says({ generation: 1, access: { keys: [{ issuer: 'login', state, ...more }], report } })
+    fakeRouter.says({ generation: 1, access: { keys: [{ issuer: 'login', state, ...more }], report } })
   says('ready')
   await runRouter(world, 'tools', '127.0.7.9')
   const { status } = await world.untilGateway('tools', gateway => reasonsOf(gateway) === 'Ready,Resolved')
@@ -59,7 +59,7 @@ test('what routers report of keys and rules becomes conditions, counts and a col
   assert.equal(row?.slice(at).split(/\s/)[0], 'KeysUnavailable', `${header}\n${row}`)
 })
 
-test('the admin port has a Service of its own, which stays inside where agents come from outside', {
+test('the admin port has its own Service, which stays a ClusterIP when that for agents is a NodePort', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'exposed')

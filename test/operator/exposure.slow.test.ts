@@ -1,4 +1,4 @@
-/** Gateways that are reachable from outside: their Ingress and HTTPRoute are made, changed and taken away, also where a cluster has no Gateway API. */
+/** Gateways that are reachable from outside: their Ingress and HTTPRoute are created, changed and deleted, also in a cluster that first has no Gateway API. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ type Route = KubeObject & { spec: { hostnames?: string[]; parentRefs: { name: st
 
 const api = apiServerOfTests(skip)
 
-test('an Ingress is made, follows the manifest, and goes', { skip }, async t => {
+test('an Ingress is created, changed and deleted as the manifest says', { skip }, async t => {
   const world = await createWorld(t, api().access, 'by-ingress')
   await expose(world, { ingress: { host: 'a.example.com', className: 'nginx' } })
   const made = await untilThere(() => ingress(world))
@@ -33,7 +33,7 @@ test('an Ingress is made, follows the manifest, and goes', { skip }, async t => 
   await until(async () => (await ingress(world)) === undefined)
 })
 
-test('without the Gateway API the status says so; once it is installed the route is created, and deleted with the gateway', {
+test('the status reports a missing Gateway API; once it is installed the route is created, and later deleted', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'by-route')

@@ -32,7 +32,9 @@ before(async () => {
 })
 after(() => replay?.close())
 
-test('a gateway whose pods cannot be as it says is not accepted, and says where', { skip }, async t => {
+test('a gateway with an invalid setting for its pods is not accepted, and the condition names the field', {
+  skip,
+}, async t => {
   const world = await createWorld(t, api().access, 'refused')
   await world.gateway('tools', {
     router: { replicas: 1, debug: false, resources: { limits: { memory: 'much' } } },
@@ -41,7 +43,7 @@ test('a gateway whose pods cannot be as it says is not accepted, and says where'
   assert.match(conditionOf(status, 'Accepted')?.message ?? '', /spec\.router/)
 })
 
-test('a gateway that asks for a protection that nothing would enforce runs no router, also where it ran some', {
+test('a gateway that asks for token reviews that are not enabled runs no router, even if it ran some before', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'protected')
@@ -190,7 +192,7 @@ test('a router that gets no new configuration for 30 s, or reports that it is re
   )
 })
 
-test('routers are replaced if their ServiceAccount is: the tokens of the old one are refused', {
+test('routers are replaced if their ServiceAccount is, since the tokens of the old one are refused', {
   skip,
 }, async t => {
   const world = await createWorld(t, api().access, 'accounts')

@@ -22,7 +22,7 @@ test('objects that a rule of the cluster refuses are reported, and created once 
     const hard = { [kind]: '0' }
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
     await api().kubectl(['apply', '-f', '-'], JSON.stringify(quota))
-    // as the controller that counts would, which does not run here
+    // As the quota controller would, which does not run here.
     const status = JSON.stringify({ status: { hard, used: hard } })
     const patch = ['patch', 'resourcequota', kind, '-n', 'quota', '--subresource=status', '--type=merge']
     await api().kubectl([...patch, '-p', status])
@@ -36,8 +36,8 @@ test('objects that a rule of the cluster refuses are reported, and created once 
     /services "mcp-packaged" is forbidden: .*quota/,
   )
   assert.equal(reasonOf(denied, 'Accepted'), 'Accepted')
-  const torn = await world.until('rude', server => reasonOf(server, 'Ready') === 'DiscoveryFailed')
-  assert.match(conditionOf(torn.status, 'ToolsDiscovered')?.message ?? '', /quota/)
+  const failed = await world.until('rude', server => reasonOf(server, 'Ready') === 'DiscoveryFailed')
+  assert.match(conditionOf(failed.status, 'ToolsDiscovered')?.message ?? '', /quota/)
   await world.untilGateway('all', gateway => reasonOf(gateway, 'Ready') === 'PodRejected')
 
   await api().kubectl(['delete', 'resourcequota', '--all', '-n', 'quota'])

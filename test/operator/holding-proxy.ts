@@ -1,4 +1,4 @@
-/** Stands before an API server and holds one request, so that a test decides what happens meanwhile. Forwards all others unchanged. */
+/** A proxy before an API server that holds one request back until the test releases it, and forwards all others unchanged. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
@@ -8,7 +8,7 @@ import type { Access } from '../../core/kube/access.ts'
 
 export type HoldingProxy = {
   access: Access
-  /** Holds the first request from now on that begins so, such as `PATCH /api/v1/…`. */
+  /** Holds the next request that begins like this: method and path, such as `PATCH /api/v1/…`. */
   hold(beginning: string): { arrived: Promise<void>; release(): void }
 }
 

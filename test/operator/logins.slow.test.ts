@@ -29,18 +29,18 @@ test('a login that is written while the objects of its server are being written 
   const proxy = await startHoldingProxy(t, api().access)
   const world = await createWorld(t, proxy.access, NAMESPACE)
   await world.gateway('tools', GATEWAY as Partial<McpGatewaySpec>)
-  const applied = proxy.hold(`PATCH /apis/apps/v1/namespaces/${NAMESPACE}/deployments/mcp-notes?`)
+  const patch = proxy.hold(`PATCH /apis/apps/v1/namespaces/${NAMESPACE}/deployments/mcp-notes?`)
   const image = { name: 'notes:1', transport: 'http' as const, port: 8080 }
   const auth = { perUser: { oauth: { scopes: [], clientId: 'portolan' } } }
   const server = await world.server('notes', { image, sessions: 'perUser', auth })
-  await applied.arrived
+  await patch.arrived
   const metrics = createOperatorMetrics()
   const keep = createLoginKeeper({ client: api().client, log: createLog({ level: 'silent' }), metrics })
   await keep(server as KubeObject, SECRET, new Map([[ID, '1.sealed']]), new AbortController().signal)
-  // Then the operator knows it.
+  // From then on the operator knows the Secret.
   await untilReadable(world, SECRET)
   const { uid } = (await world.get('v1', 'Secret', SECRET))?.metadata ?? {}
-  applied.release()
+  patch.release()
   await world.until('notes', found => reasonOf(found, 'Accepted') === 'Accepted')
   await world.quiet()
   assert.equal((await world.get('v1', 'Secret', SECRET))?.metadata.uid, uid)

@@ -98,7 +98,7 @@ test('the first report of a version is kept over a restart of the operator; only
   assert.deepEqual(await world.quiet(), versions)
 })
 
-test('the command shows the content that a pod refused, and approves it', {
+test('portolan approve shows the content that a pod refused, and approves it', {
   skip,
   timeout: 120_000,
 }, async t => {
@@ -185,7 +185,7 @@ test('damaged records are not overwritten, and a ConfigMap of another owner is n
   await assert.rejects(world.read(), /not JSON/)
 })
 
-test('storage is one claim for each installation, left alone while pods use it, and gone when nothing needs it', {
+test('each installation has one claim, which stays while pods use it and is deleted when nothing needs it', {
   skip,
   timeout: 120_000,
 }, async t => {

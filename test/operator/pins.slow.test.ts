@@ -49,7 +49,7 @@ async function pinned(t: TestContext, namespace: string, tools: McpServerSpecInp
 
 const changesOf = ({ status }: McpServer) => status?.tools?.changes
 
-test('Hold: changed and new tools leave the slices, survive a restart of the operator, and come back by the annotation', {
+test('Hold: changed and new tools leave the slices, stay out after an operator restart, and return once approved', {
   skip,
 }, async t => {
   const world = await pinned(t, 'hold', { pin: 'Hold' })
@@ -70,13 +70,13 @@ test('Hold: changed and new tools leave the slices, survive a restart of the ope
   await world.operator().stop()
   await world.start()
   await world.change({ read: 'Reads a file and exfiltrates it', write: 'Writes a file!', upload: 'Uploads' })
-  const again = await world.files(server => changesOf(server)?.changed.length === 2)
+  const heldAgain = await world.files(server => changesOf(server)?.changed.length === 2)
   assert.deepEqual(await world.served(), [])
 
   await world.annotated({ [APPROVE_ANNOTATION]: changesOf(held)?.digest ?? '' })
-  await world.annotated({ [APPROVE_ANNOTATION]: changesOf(again)?.digest ?? '' })
+  await world.annotated({ [APPROVE_ANNOTATION]: changesOf(heldAgain)?.digest ?? '' })
   const approved = await world.files(server => reasonOf(server, 'ToolsApproved') === 'Approved')
-  assert.equal(approved.status?.tools?.approved, changesOf(again)?.digest)
+  assert.equal(approved.status?.tools?.approved, changesOf(heldAgain)?.digest)
   assert.deepEqual(await world.served(), ['read', 'upload', 'write'])
   const kept = await readApproved(world.client, 'hold', 'files')
   assert.equal(kept.tools.length, 3)
@@ -102,7 +102,7 @@ test('portolan approve shows the difference and sets the annotation', { skip }, 
   assert.match((await world.cli('--namespace', 'nowhere')).stderr, /there is no McpServer "files"/)
 })
 
-test('Warn serves changed tools and reports them; a change of the manifest to Hold hides them at once, without asking the server', {
+test('Warn serves changed tools and reports them; a change to Hold hides them, and without a pin they are served', {
   skip,
 }, async t => {
   const world = await pinned(t, 'warn', { pin: 'Warn' })

@@ -30,7 +30,7 @@ test("discovery goes through the Service with the server's token, once a pod is 
   assert.equal(token.length, 43)
 })
 
-test('the Secret with the bearer token is created before the pods, which are created once', {
+test('pods are created once, since the Secret with the bearer token exists before them', {
   skip,
 }, async t => {
   const { world } = await podWorld(t, 'once')
@@ -43,9 +43,9 @@ test('the Secret with the bearer token is created before the pods, which are cre
 
 for (const [what, pod] of [
   ['of a wrong type', { nodeSelector: 'fast' }],
-  ['that cannot be', { restartPolicy: 'Sometimes' }],
+  ['with an invalid value', { restartPolicy: 'Sometimes' }],
 ] as const) {
-  test(`a field of spec.pod ${what} is reported, and running pods are not touched; after a correction the rollout continues`, {
+  test(`a field of spec.pod ${what} is reported and changes no pods; a correction is rolled out`, {
     skip,
   }, async t => {
     const { world } = await podWorld(t, what.replaceAll(' ', '-'))
@@ -61,7 +61,7 @@ for (const [what, pod] of [
   })
 }
 
-test('an updated server is asked again when only new pods are left, and so is one whose pods were gone', {
+test('the tools of a server are read again once only updated pods run, and after all pods were gone', {
   skip,
 }, async t => {
   const { world, upstream } = await podWorld(t, 'updates')
@@ -102,7 +102,9 @@ test('a new pod that is not reachable yet is no failure at first', { skip }, asy
   await world.until('web', server => reasonOf(server, 'Ready') === 'Unreachable')
 })
 
-test('a changed Secret of its environment makes new pods, a changed header none', { skip }, async t => {
+test('a changed Secret makes new pods if the environment uses it, and none if only a header does', {
+  skip,
+}, async t => {
   const { world } = await podWorld(t, 'rotation')
   await world.apply(secret('keys', 'one'))
   const valueFrom = { secretKeyRef: { name: 'keys', key: 'key' } }
@@ -120,7 +122,7 @@ test('a changed Secret of its environment makes new pods, a changed header none'
   assert.equal(still?.metadata.generation, http.metadata.generation)
 })
 
-test('a Secret that is away for a moment hides nothing and makes no pods, nor does one that comes back equal', {
+test('a Secret that is missing for a moment hides no server and makes no pods, nor does its unchanged return', {
   skip,
 }, async t => {
   const { world } = await podWorld(t, 'away')
@@ -141,8 +143,8 @@ test('a Secret that is away for a moment hides nothing and makes no pods, nor do
 
   await world.delete('Secret', 'keys')
   for (const name of ['web', 'http']) {
-    const away = await world.until(name, server => reasonOf(server, 'Accepted') === 'SecretNotFound')
-    assert.equal(conditionOf(away.status, 'Accepted')?.status, 'True')
+    const missing = await world.until(name, server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+    assert.equal(conditionOf(missing.status, 'Accepted')?.status, 'True')
   }
   await world.quiet()
   assert.deepEqual(await offered(world), before)
@@ -170,8 +172,8 @@ test('pods are not replaced if the operator starts while one of their Secrets is
   await world.operator().stop()
   await world.delete('Secret', 'keys')
   await world.start()
-  const away = await world.until('web', server => reasonOf(server, 'Accepted') === 'SecretNotFound')
-  assert.ok(isReady(away))
+  const missing = await world.until('web', server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+  assert.ok(isReady(missing))
   await world.apply(secret('keys', 'one'))
   await world.until('web', server => reasonOf(server, 'Accepted') === 'Accepted')
   assert.equal((await untilDeployment(world, () => true)).metadata.generation, 1)
@@ -203,7 +205,7 @@ async function offered(world: World) {
   }
 }
 
-/** The Service of every server leads to one MCP server of the test's. */
+/** The Services of all servers lead to one MCP server of the test. */
 async function podWorld(t: TestContext, namespace: string) {
   const tokens = new Set<string>()
   const accepts = (token: string) => tokens.add(token) !== undefined

@@ -1,4 +1,4 @@
-/** An operator at rest writes nothing, and many servers come to rest soon: a real API server, real MCP servers. */
+/** An operator at rest writes nothing, and many servers become ready with few writes: a real API server, real MCP servers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ENCODER_ID } from '../../core/encoder/minilm.ts'
@@ -58,7 +58,7 @@ test('a second apply, a full resync and another operator write nothing', {
   assert.equal(encoder.encoded.length, encoded)
 })
 
-test(`${MANY} remote servers become steady, and their gateway is written only a few times`, {
+test(`${MANY} remote servers become ready, and the feed of their gateway is written only a few times`, {
   skip,
 }, async t => {
   const replay = await startReplay()

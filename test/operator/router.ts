@@ -1,4 +1,4 @@
-/** A router as the operator sees it, without the router: its pod, and what its admin port says. */
+/** A fake router for tests of the operator: the status of its pod, and an admin port that answers as a test wants. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 const POLL_MS = 20
 const EVENT = 'event: waiting\ndata: []\n\n'
 
-/** What a router says at its admin port; `address` is one of the loopback. Without `streams` it has no stream of events. */
+/** Serves the admin port of a router at `address`, a loopback address. Without `streams` it has no stream of events. */
 export async function startRouter(t: TestContext, address: string, { streams = false } = {}) {
   let status: object = { generation: 1, exposedTokens: 5 }
   let asked = 0
@@ -34,18 +34,18 @@ export async function startRouter(t: TestContext, address: string, { streams = f
     server.closeAllConnections()
   })
   return {
-    says: (said: object) => {
-      status = said
+    says: (next: object) => {
+      status = next
     },
-    /** A sign of life, without news. */
-    beats: () => {
+    /** Sends a comment on each stream, which only shows that the stream is open. */
+    keepsAlive: () => {
       for (const response of open) response.write(':\n\n')
     },
-    /** Tells whoever follows the stream that its status has changed. */
+    /** Sends an event on each stream: its status has changed. */
     tells: () => {
       for (const response of open) response.write(EVENT)
     },
-    /** Ends its streams, and has none from now on. */
+    /** Ends its streams, and answers 404 to new ones. */
     breaks: () => {
       hasStream = false
       for (const response of open) response.destroy()
@@ -56,12 +56,12 @@ export async function startRouter(t: TestContext, address: string, { streams = f
   }
 }
 
-/** What a cluster would do: a pod that is ready, and a Deployment that knows of it. */
+/** Does what a cluster would do: creates a pod that is ready, and counts it in the status of the Deployment. */
 export async function runRouter(world: World, gateway: string, podIP: string): Promise<void> {
   const name = `${gateway}-gateway`
   const find = () => world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
   let deployment = await find()
-  // It is made once its ServiceAccount is there.
+  // The operator creates it after its ServiceAccount.
   for (; !deployment; deployment = await find()) await delay(systemClock, POLL_MS)
   const { metadata, spec } = deployment.spec?.template ?? {}
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: `${gateway}-router` }, spec }

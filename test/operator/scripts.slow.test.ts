@@ -76,7 +76,7 @@ function apply(world: World, name: string, code: string, labels: Record<string, 
   return world.apply({ ...SCRIPT, metadata: { name, labels }, spec } as KubeObject)
 }
 
-/** The script once its condition Ready has a reason and a message, for its newest generation. */
+/** Waits until the condition Ready has this reason and message for the newest generation of the script. */
 async function until(world: World, name: string, reason: string, message: RegExp): Promise<McpScript> {
   const end = performance.now() + 30_000
   for (;;) {
@@ -85,7 +85,8 @@ async function until(world: World, name: string, reason: string, message: RegExp
     const ready = conditionOf(script?.status, 'Ready')
     const isNow = ready?.observedGeneration === script?.metadata.generation
     if (script && isNow && ready?.reason === reason && message.test(ready.message)) return script
-    if (performance.now() > end) throw new Error(`it stays ${JSON.stringify(script?.status, null, 1)}`)
+    if (performance.now() > end)
+      throw new Error(`McpScript ${name} stays ${JSON.stringify(script?.status, null, 1)}`)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
 }

@@ -69,7 +69,7 @@ test('a server behind OAuth is discovered with a token for the client secret', {
   await world.until('sdk', isReady)
 })
 
-test('a list is read again when the annotation says so, when the server says so, and in time', {
+test('a list is read again after a notification of the server, a new annotation, or the refresh interval', {
   skip,
 }, async t => {
   const upstream = await startSdk1('stateful')
@@ -93,7 +93,7 @@ test('a list is read again when the annotation says so, when the server says so,
   await logged(rude.log, 'POST tools/list', 3)
 })
 
-test('the last good list stays through failures, and is offered again when they are over', {
+test('the last good list is kept while discovery fails, and the server is ready again afterwards', {
   skip,
 }, async t => {
   const behaviours = { 'tools/list': tools('one', 'two') }
@@ -114,7 +114,7 @@ test('the last good list stays through failures, and is offered again when they 
   assert.deepEqual(mended?.tools, good?.tools)
 })
 
-test('a manifest that offers other tools of the same list is followed without asking the server', {
+test('a manifest that selects other tools of the same list takes effect without a request to the server', {
   skip,
 }, async t => {
   const rude = await startRude({ 'tools/list': tools('one', 'two', 'three') })
@@ -158,7 +158,7 @@ test('a server on a closed port is Unreachable, and a suspended one is not disco
   await world.until('off', isReady)
 })
 
-test('a deleted server is released, and its name can be used again', { skip }, async t => {
+test('the session at a deleted server is ended, and its name can be used again', { skip }, async t => {
   const upstream = await startSdk1('stateful')
   t.after(() => upstream.close())
   const world = await createWorld(t, api().access, 'deleted')
@@ -173,7 +173,9 @@ test('a deleted server is released, and its name can be used again', { skip }, a
   await world.until('sdk', isReady)
 })
 
-test('a server that sends list_changed constantly is read now and then', { skip }, async t => {
+test('the list of a server that constantly sends list_changed is read about once a second at most', {
+  skip,
+}, async t => {
   const rude = await startRude({
     initialize: (response, { id }) => {
       const capabilities = { tools: { listChanged: true } }

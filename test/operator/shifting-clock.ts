@@ -1,4 +1,4 @@
-/** The real time, which a test can move on at will: timers that become due so run at once. */
+/** The system clock, which a test can move forward: timers that become due by that run at once. */
 import { type Clock, systemClock, type Timer } from '../../core/async.ts'
 
 export type ShiftingClock = Clock & { advance(ms: number): void }

@@ -1,4 +1,4 @@
-/** When servers sleep, wake and scale, as the operator decides it: a real API server, routers that say what a test wants. */
+/** When servers sleep, wake and scale, as the operator decides it: a real API server, and fake routers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { V1ConfigMap, V1Deployment } from '@kubernetes/client-node'
@@ -17,21 +17,21 @@ const MINUTE = 60_000
 const image = { name: 'web:1', command: ['/web'] }
 const SLEEPY = { image, scaling: { min: 0, idleAfter: '15m' } }
 const DAY_MS = 24 * 60 * MINUTE
-/** How often routers are asked while nothing but a call can change anything. */
+/** How often routers are polled while only a call can change anything. */
 const REST_POLL_MS = 30_000
 
 const api = apiServerOfTests(skip)
 
-test('a server that nothing uses sleeps, stays so through rediscoveries without a write, and a call wakes it', {
+test('an unused server falls asleep, causes no writes and gets no requests for a day, and a call wakes it', {
   skip,
 }, async t => {
   const { world, router, upstream } = await sleepyWorld(t, 'sleeps', '127.0.9.1', SLEEPY)
   await world.until('web', isReady)
   world.clock.advance(14 * MINUTE)
-  router.uses({ idleMs: 14 * MINUTE })
+  router.reportsUse({ idleMs: 14 * MINUTE })
   await world.quiet()
   assert.equal((await deploymentOf(world)).spec?.replicas, 1)
-  router.uses({ idleMs: 16 * MINUTE })
+  router.reportsUse({ idleMs: 16 * MINUTE })
   world.clock.advance(2 * MINUTE)
   await world.until('web', server => reasonOf(server, 'Ready') === 'Asleep')
   await world.roll('mcp-web', 0)
@@ -40,40 +40,42 @@ test('a server that nothing uses sleeps, stays so through rediscoveries without 
 
   const before = await world.quiet()
   const asked = upstream.log.length
-  router.uses({ idleMs: DAY_MS })
+  router.reportsUse({ idleMs: DAY_MS })
   for (let hours = 0; hours < 24; hours++) world.clock.advance(60 * MINUTE)
   assert.deepEqual([...(await world.quiet())], [...before])
   assert.equal(upstream.log.length, asked)
 
-  router.wants()
+  router.reportsWaiting()
   await untilReplicas(world, 1)
   const waking = await world.until('web', server => reasonOf(server, 'Ready') === 'Waking')
   assert.deepEqual(waking.status?.replicas?.wanted, 1)
   await untilFeed(world, sleep => sleep?.asleep === false)
-  router.uses({ active: 1 })
+  router.reportsUse({ active: 1 })
   await world.roll('mcp-web', 1)
   await world.until('web', isReady)
   // Its lists are read again at each wake.
   while (upstream.log.length === asked) await new Promise(resolve => setTimeout(resolve, 50))
 })
 
-test('a changed manifest wakes a sleeper once', { skip }, async t => {
+test('a changed manifest wakes a sleeping server once', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'changed', '127.0.9.2', SLEEPY)
-  await asleep(world, router)
+  await untilAsleep(world, router)
   await world.server('web', { ...SLEEPY, description: 'Changed' })
   await untilReplicas(world, 1)
   await world.roll('mcp-web', 1)
   await world.until('web', isReady)
-  await asleep(world, router)
+  await untilAsleep(world, router)
   await world.quiet()
   assert.equal((await deploymentOf(world)).spec?.replicas, 0)
 })
 
-test('what waits is seen by the next leader, at its first look', { skip }, async t => {
+test('a call that began to wait while no operator ran wakes the server when the next operator starts', {
+  skip,
+}, async t => {
   const { world, router } = await sleepyWorld(t, 'leader', '127.0.9.3', SLEEPY)
-  await asleep(world, router)
+  await untilAsleep(world, router)
   await world.operator().stop()
-  router.wants()
+  router.reportsWaiting()
   await world.start()
   await untilReplicas(world, 1)
 })
@@ -82,29 +84,29 @@ test('while only a call can change anything, routers are rarely polled; their st
   skip,
 }, async t => {
   const { world, router } = await sleepyWorld(t, 'streams', '127.0.9.7', SLEEPY, { streams: true })
-  await asleep(world, router)
+  await untilAsleep(world, router)
   await world.quiet()
   assert.ok(router.isFollowed())
   const asked = router.asked()
   for (let seconds = 0; seconds < 10; seconds += 2) {
     world.clock.advance(2_000)
-    router.beats()
+    router.keepsAlive()
     await world.quiet()
   }
-  // The looks of the gateway's probe and, at most once, of what waits.
+  // The probe of the gateway's status, and at most one poll for waiting calls.
   assert.ok(router.asked() - asked <= 2, `${router.asked() - asked} times`)
-  router.wants()
+  router.reportsWaiting()
   router.tells()
   await untilReplicas(world, 1)
 })
 
 test('a waiting call is found by polling when the stream of its router is broken', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'broken', '127.0.9.8', SLEEPY, { streams: true })
-  await asleep(world, router)
+  await untilAsleep(world, router)
   await world.quiet()
   router.breaks()
   while (router.isFollowed()) await new Promise(resolve => setTimeout(resolve, 20))
-  router.wants()
+  router.reportsWaiting()
   const began = performance.now()
   await untilReplicas(world, 1)
   const tookMs = performance.now() - began
@@ -114,29 +116,29 @@ test('a waiting call is found by polling when the stream of its router is broken
 
 test('a caller that disconnects before the operator reads the report wakes nothing', { skip }, async t => {
   const { world, router } = await sleepyWorld(t, 'gone', '127.0.9.4', SLEEPY)
-  await asleep(world, router)
+  await untilAsleep(world, router)
   const before = await world.quiet()
-  router.uses({ idleMs: 0 })
+  router.reportsUse({ idleMs: 0 })
   world.clock.advance(MINUTE)
   assert.deepEqual([...(await world.quiet())], [...before])
 })
 
-test('calls in flight decide how many instances there are, sessions pin them, and they go one by one', {
+test('replicas follow the calls in flight; none is removed while there is a session, then one after another', {
   skip,
 }, async t => {
   const spec = { image, scaling: { min: 1, max: 4, callsPerPod: 10 } }
   const { world, router } = await sleepyWorld(t, 'scales', '127.0.9.5', spec)
   await world.until('web', isReady)
-  router.uses({ active: 16, waiting: 9 })
+  router.reportsUse({ active: 16, waiting: 9 })
   await untilReplicas(world, 3)
-  router.uses({ active: 16, waiting: 200 })
+  router.reportsUse({ active: 16, waiting: 200 })
   await untilReplicas(world, 4)
   await world.roll('mcp-web', 4)
-  router.uses({ active: 1, sessions: 1 })
+  router.reportsUse({ active: 1, sessions: 1 })
   world.clock.advance(10 * MINUTE)
   await world.quiet()
   assert.equal((await deploymentOf(world)).spec?.replicas, 4)
-  router.uses({ active: 1 })
+  router.reportsUse({ active: 1 })
   await world.quiet()
   for (const [minutes, wanted] of [
     [5.1, 3],
@@ -148,7 +150,7 @@ test('calls in flight decide how many instances there are, sessions pin them, an
   }
 })
 
-test('with scaling.external replicas are not changed, and no autoscaler of ours is left', {
+test('with scaling.external the operator neither changes the replicas nor creates an autoscaler', {
   skip,
 }, async t => {
   const spec = { image, scaling: { min: 0, max: 9, external: true } }
@@ -161,7 +163,7 @@ test('with scaling.external replicas are not changed, and no autoscaler of ours 
     spec: { replicas: 7 },
   }
   await world.apply(scaled as never)
-  router.uses({ idleMs: DAY_MS })
+  router.reportsUse({ idleMs: DAY_MS })
   world.clock.advance(60 * MINUTE)
   await world.quiet()
   assert.equal((await deploymentOf(world)).spec?.replicas, 7)
@@ -197,7 +199,7 @@ async function sleepyWorld(
   }
   const gateway: typeof connectSdkClient = (_, signal) => connectSdkClient(front.url, signal)
   const world = await createWorld(t, api().access, namespace, { connectors: { server, gateway } })
-  const router = await saying(t, address, options)
+  const router = await startWebRouter(t, address, options)
   await world.server('web', spec)
   await world.gateway('tools', { router: { replicas: 1, debug: false } })
   await runRouter(world, 'tools', address)
@@ -206,7 +208,7 @@ async function sleepyWorld(
   return { world, router, upstream }
 }
 
-async function saying(t: TestContext, address: string, options: { streams?: boolean }) {
+async function startWebRouter(t: TestContext, address: string, options: { streams?: boolean }) {
   const router = await startRouter(t, address, options)
   const say = (use: Use, waiting: object[]) =>
     router.says({
@@ -218,14 +220,14 @@ async function saying(t: TestContext, address: string, options: { streams?: bool
   say({ idleMs: 0 }, [])
   return {
     ...router,
-    uses: (use: Use) => say(use, []),
-    wants: () => say({ held: 1 }, [{ server: 'web', since: '2026-01-01T00:00:00.000Z' }]),
+    reportsUse: (use: Use) => say(use, []),
+    reportsWaiting: () => say({ held: 1 }, [{ server: 'web', since: '2026-01-01T00:00:00.000Z' }]),
   }
 }
 
-async function asleep(world: World, router: Awaited<ReturnType<typeof saying>>): Promise<void> {
+async function untilAsleep(world: World, router: Awaited<ReturnType<typeof startWebRouter>>): Promise<void> {
   await world.until('web', isReady)
-  router.uses({ idleMs: DAY_MS })
+  router.reportsUse({ idleMs: DAY_MS })
   await world.quiet()
   world.clock.advance(20 * MINUTE)
   await world.until('web', server => reasonOf(server, 'Ready') === 'Asleep')
@@ -243,7 +245,7 @@ async function untilReplicas(world: World, replicas: number): Promise<void> {
   assert.equal((await deploymentOf(world)).spec?.replicas, replicas)
 }
 
-/** Until the feed says this of the server's sleep. */
+/** Waits until the feed of the gateway has this state of the server. */
 async function untilFeed(
   world: World,
   check: (sleep: { asleep: boolean } | undefined) => boolean,

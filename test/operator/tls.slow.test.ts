@@ -15,7 +15,7 @@ const HOUR_MS = 60 * 60_000
 
 const api = apiServerOfTests(skip)
 
-test('a certificate is made, replaced where it is deleted, renewed in time, and goes with the field', {
+test('a certificate is created, replaced if it is deleted, renewed before it expires, and deleted with `tls`', {
   skip,
 }, async t => {
   const world = await worldOf(t, 'made')
@@ -32,7 +32,7 @@ test('a certificate is made, replaced where it is deleted, renewed in time, and 
   await untilTrusted(world, [second, first])
   world.clock.advance(FORMER_MS)
   await untilTrusted(world, [second])
-  // a wait is a day at most, so that no timer overflows
+  // In steps of a day: the operator waits no longer at a time, so that no timer overflows.
   for (let passed = 0; passed < LIFETIME_MS; passed += 24 * HOUR_MS) world.clock.advance(24 * HOUR_MS)
   const third = await untilCertificate(world, found => found !== second)
   await untilTrusted(world, [third, second])
@@ -40,7 +40,7 @@ test('a certificate is made, replaced where it is deleted, renewed in time, and 
   await until(async () => !(await world.get('v1', 'Secret', 'mcp-web.tls')))
 })
 
-test('a certificate that another program manages is used and never changed, even while it is missing for a moment', {
+test('a certificate of another program is used unchanged, and only replaced after it has been missing for an hour', {
   skip,
 }, async t => {
   const world = await worldOf(t, 'theirs')
@@ -116,7 +116,7 @@ function textOf(secret: Kube<V1Secret> | undefined, key: string): string | undef
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 30_000
   while (!(await holds())) {
-    assert.ok(performance.now() < end, 'it never came to be')
+    assert.ok(performance.now() < end, 'the condition did not hold within 30 s')
     await delay(systemClock, 20)
   }
 }

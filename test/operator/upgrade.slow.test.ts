@@ -30,7 +30,7 @@ test('servers roll one after another; if one does not become ready, the upgrade 
     )
     assert.equal(conditionOf(status, 'Ready')?.status, 'True')
   }
-  await stuck(world, first)
+  await reportStuck(world, first)
   await world.quiet()
   assert.deepEqual(await changed(world), [first])
 
@@ -42,13 +42,13 @@ test('servers roll one after another; if one does not become ready, the upgrade 
   for (const name of NAMES) await world.until(name, server => reasonOf(server, 'Progressing') === 'Complete')
 })
 
-test('a server with a changed manifest does not wait, and another operator continues the upgrade', {
+test('a server with a changed manifest does not wait for its turn; after a restart of the operator, others still do', {
   skip,
 }, async t => {
   const world = await readyWorld(t, 'apart')
   await upgrade(world, 'portolan/portolan:next')
   const [first = ''] = await untilChanged(world, 1)
-  await stuck(world, first)
+  await reportStuck(world, first)
   const [second = '', third = ''] = NAMES.filter(name => name !== first)
   await world.server(second, { npm: { ...npm, version: '2.0.0' } })
   await untilChanged(world, 2)
@@ -87,8 +87,8 @@ async function upgrade(world: World, image: string, waves = { share: 0.1, perNam
   await world.start({ settings: { image, waves } })
 }
 
-/** What a cluster says of a Deployment whose new pod does not start while the old one serves. */
-async function stuck(world: World, name: string): Promise<void> {
+/** Writes the status of a Deployment whose new pod does not start while the old one serves. */
+async function reportStuck(world: World, name: string): Promise<void> {
   const found = await deployment(world, name)
   const status = {
     observedGeneration: found?.metadata.generation,
@@ -105,7 +105,7 @@ async function stuck(world: World, name: string): Promise<void> {
   })
 }
 
-/** Servers whose Deployment is not as it was made at first. */
+/** Servers whose Deployment has changed since its creation. */
 async function changed(world: World): Promise<string[]> {
   const found = await Promise.all(NAMES.map(name => deployment(world, name)))
   return NAMES.filter((_, at) => found[at]?.metadata.generation !== 1)

@@ -1,4 +1,4 @@
-/** Users of a stdio server come and go, as the operator decides it by what routers say: a real API server, and pods that nobody runs. */
+/** Users of a stdio server come and go: the operator follows the reports of a fake router. A real API server, without nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubeObject } from '../../core/kube/object.ts'
@@ -58,7 +58,7 @@ test(`${USERS} users come and go, and no object, status or metric of them is lef
   for (const { id, digest } of users) assert.ok(!shown.includes(id) && !shown.includes(digest), id)
 })
 
-/** Lets time pass until nobody has a pod. The first half hour may be over before the operator has heard that nobody waits any more. */
+/** Lets time pass until nobody has a pod. The first half hour may be over before the operator has read that nobody waits any more. */
 async function untilIdle(world: World): Promise<void> {
   for (let halfHours = 0; (await usersOf(world)) > 0; halfHours++) {
     assert.ok(halfHours < 5, 'users who do nothing keep their pods')
@@ -71,7 +71,7 @@ async function usersOf(world: World): Promise<number> {
   return (await world.until('kit', () => true)).status?.users?.wanted ?? 0
 }
 
-/** Until the status says that so many users have a pod. */
+/** Waits until the status says that this many users have a pod. */
 async function untilUsers(world: World, count: number): Promise<void> {
   await world.until('kit', ({ status }) => (status?.users?.wanted ?? 0) === count)
 }

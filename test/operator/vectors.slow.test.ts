@@ -1,6 +1,5 @@
-/** Sentence vectors in a cluster: made by the real model, carried by the slices, read back by the operator that comes next. */
+/** Sentence vectors in a cluster: made by the real model, stored in the slices, read back by the next operator. */
 import assert from 'node:assert/strict'
-import process from 'node:process'
 import { after, before, type TestContext, test } from 'node:test'
 import { searchTexts } from '../../core/catalog/search-text.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -9,15 +8,12 @@ import { createEmbeddedEncoder } from '../../core/encoder/embedded.ts'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { readCatalog } from '../../core/kube/catalog.ts'
-import { fetchedModel } from '../../scripts/image-root.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { skipModel, testModelFile } from '../support/model.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { createWorld, isReady, type World } from './world.ts'
 
-const modelFile = fetchedModel(process.env)
-const skip =
-  skipApiServer() ||
-  (!modelFile && !process.env.CI && 'LOUD: there is no model; `npx portolan model` fetches it')
+const skip = skipApiServer() || skipModel()
 const never = new AbortController().signal
 const tools = Object.entries({
   create_issue: 'Open a new issue in a repository',
@@ -38,12 +34,13 @@ const api = apiServerOfTests(skip)
 let replay: Awaited<ReturnType<typeof startReplay>>
 
 before(async () => {
-  assert.ok(modelFile || !process.env.CI, 'the model of the sentence encoder is required on CI')
   if (!skip) replay = await startReplay({ catalogs })
 })
 after(() => replay?.close())
 
-test('tools of a server get vectors, and the next operator encodes nothing', { skip }, async t => {
+test('tools of a server get vectors, and the next operator reads them instead of encoding again', {
+  skip,
+}, async t => {
   const model = await openModel(t)
   const world = await createWorld(t, api().access, 'vectors', { openEncoder: async () => model.encoder })
   const server = await world.server('mixed', { remote: { url: replay.url('mixed') } })
@@ -68,7 +65,7 @@ test('tools of a server get vectors, and the next operator encodes nothing', { s
 
 async function openModel(t: TestContext): Promise<{ encoder: SentenceEncoder; encoded: () => number }> {
   const unavailable = (reason: string) => t.diagnostic(reason)
-  const encoder = await createEmbeddedEncoder({ modelFile: modelFile ?? '', unavailable })
+  const encoder = await createEmbeddedEncoder({ modelFile: testModelFile(), unavailable })
   assert.ok(encoder)
   t.after(() => encoder.close())
   let encoded = 0
@@ -78,13 +75,13 @@ async function openModel(t: TestContext): Promise<{ encoder: SentenceEncoder; en
       encoded += texts.length
       return encoder.encodeTexts(texts, signal)
     },
-    // It is closed with the test: operators come and go.
+    // The encoder is closed after the test, not with the first operator that used it.
     close: async () => {},
   }
   return { encoder: counting, encoded: () => encoded }
 }
 
-/** What stands in the slices once they hold vectors. */
+/** Waits until the slices contain vectors; returns the catalog in them. */
 async function untilVectors(
   { client, namespace }: World,
   server: string,

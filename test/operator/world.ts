@@ -1,4 +1,4 @@
-/** A namespace of a real API server with an operator of its own, for tests without nodes: pods are what a test says that they are. */
+/** A namespace of a real API server with its own operator, for tests without nodes: the tests write the status of pods. */
 import type { TestContext } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
 import { delay, systemClock } from '../../core/async.ts'
@@ -24,7 +24,7 @@ export type World = {
   client: KubeClient
   namespace: string
   clock: ShiftingClock
-  /** Starts another operator, where the first was stopped. */
+  /** Starts another operator, after the first was stopped. */
   start(options?: { resyncMs?: number; settings?: Partial<OperatorSettings> }): Promise<Operator>
   operator: () => Operator
   apply<T extends KubeObject>(object: T): Promise<T>
@@ -38,7 +38,7 @@ export type World = {
   /** The McpServer once `check` says so; throws with its status where that takes too long. */
   until(name: string, check: (server: McpServer) => boolean): Promise<McpServer>
   untilGateway(name: string, check: (gateway: McpGateway) => boolean): Promise<McpGateway>
-  /** What a cluster says of a Deployment: all its pods are of the newest template, and so many are ready. */
+  /** Writes the status of a Deployment: all its pods are of the newest template, and this many are ready. */
   roll(deployment: string, ready: number): Promise<void>
   /** resourceVersions of everything in the namespace but events and leases, once nothing has been written for a while. */
   quiet(): Promise<Map<string, string>>
@@ -48,7 +48,7 @@ export type WorldOptions = {
   connectors?: Connectors
   concurrency?: number
   logLevel?: 'silent' | 'debug'
-  /** None, unless given. */
+  /** Default: no encoder. */
   openEncoder?: OpenEncoder
   settings?: Partial<OperatorSettings>
 }
@@ -85,10 +85,10 @@ const KINDS = [
   [API_VERSION, 'McpServer'],
   [API_VERSION, 'McpGateway'],
 ] as const
-/** Longer than what the operator joins and debounces. */
+/** Longer than the operator waits to join changes. */
 const QUIET_MS = 1_500
 
-/** Everything of it ends with the test. */
+/** Everything that it starts ends with the test. */
 export async function createWorld(
   t: Pick<TestContext, 'after'>,
   access: Access,
@@ -105,7 +105,7 @@ export async function createWorld(
     running = await startOperator({
       client,
       leaseClient: client,
-      // A lease would be lost, and watches would break, in a time that jumps.
+      // Only the controllers get the shifting clock: with it, the lease would be lost and watches would break.
       createControllers: context => createControllers({ ...context, clock }, options.connectors),
       settings: { ...SETTINGS, namespace: system, ...options.settings, ...settings },
       namespaces: [namespace],

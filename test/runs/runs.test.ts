@@ -8,7 +8,7 @@ import { run } from '../support/run.ts'
 
 const RUNS = new URL('../../scripts/test-runs.mjs', import.meta.url)
 
-/** Runs files with these texts as the project's tasks do; what that wrote in the end. */
+/** Runs test files with these texts as the project's tasks do; returns the summary that is written at the end. */
 async function summaryOf(t: TestContext, texts: Readonly<Record<string, string>>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-runs-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -29,13 +29,13 @@ async function summaryOf(t: TestContext, texts: Readonly<Record<string, string>>
 
 test('skipped tests are listed by reason with their files, and all outcomes are summed', async t => {
   const skipped = "test('a', { skip: 'no helm' }, () => {})\ntest('b', { skip: 'no helm' }, () => {})\n"
-  const told = await summaryOf(t, {
+  const summary = await summaryOf(t, {
     'one.test.mjs': `${skipped}test('c', () => {})`,
     'two.test.mjs': `${skipped}test('d', t => t.skip('no cluster'))`,
     'three.test.mjs': "test('e', () => { throw new Error('wrong') })\ntest('f', () => {})",
   })
   assert.equal(
-    told,
+    summary,
     [
       'skipped: no helm',
       '  one.test.mjs (2)',
@@ -47,14 +47,14 @@ test('skipped tests are listed by reason with their files, and all outcomes are 
   )
 })
 
-test('a run that ends before its own total counts as a failure', async t => {
-  const told = await summaryOf(t, {
+test('a run that is killed before it writes its totals counts as a failure', async t => {
+  const summary = await summaryOf(t, {
     'gone.test.mjs': "test('a', () => process.kill(process.pid, 'SIGKILL'))",
   })
-  assert.equal(told, '0 passed, 1 failed, 0 skipped\n')
+  assert.equal(summary, '0 passed, 1 failed, 0 skipped\n')
 })
 
-test('a fast test finds nothing in its cache and its home', async t => {
+test('a fast test gets an empty cache and an empty home directory', async t => {
   const empty = `
     import { readdirSync } from 'node:fs'
     test('a', () => {

@@ -1,4 +1,4 @@
-/** Builds a search index without giving way, for tests. */
+/** Builds a search index for tests in one go: without pauses between the steps, in which other work could run. */
 import { buildIndex, type LexicalIndex } from '../../router/catalog/search/build.ts'
 import type { SearchDocument } from '../../router/catalog/search/search-index.ts'
 

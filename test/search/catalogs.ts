@@ -1,4 +1,4 @@
-/** Catalogs and labelled queries for the search tests: recorded ones beside the project where they are, and the project's own. */
+/** Catalogs and labelled queries for the search tests: the project's own, and recorded ones if they are beside the project. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +37,7 @@ export function ownQueries(): JudgedQuery[] {
   return readLines<JudgedQuery>(join(own, 'queries.jsonl'))
 }
 
-/** What kinds of things the servers of the project's own catalog do, by hand. */
+/** What kinds of things the servers of the project's own catalog do; assigned by hand. */
 export function ownFamilies(): Record<string, string[]> {
   return JSON.parse(readFileSync(join(own, 'families.json'), 'utf8')) as Record<string, string[]>
 }

@@ -37,12 +37,12 @@ export function heldOutRequests(): Judged['requests'] {
   )
 }
 
-/** All that is asked of the servers that are held out. */
+/** All queries and requests for the held-out servers, with the families of servers. */
 export function heldOutJudged(): Judged {
   return { queries: heldOutQueries(), requests: heldOutRequests(), families: families().servers }
 }
 
-/** What the search knows kinds of tools from: every second server of `trainedServers`, and those without families. */
+/** The servers from which the search learns kinds of tools: every second one of `trainedServers`, and those without families. */
 export function kindsCatalog(): SearchDocument[] {
   const { withFamilies, others } = trainedServers()
   return toolsOf([...others, ...withFamilies.filter((_, at) => at % 2 === 0)])

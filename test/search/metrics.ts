@@ -1,4 +1,4 @@
-/** How well an index ranks judged queries, on the mean. Pure. */
+/** How well an index ranks judged queries, on average. Pure. */
 import { DEPTH, type Measures, mean, measureRanking } from '../../router/catalog/search/measures.ts'
 import type { SearchDocument, SearchIndex } from '../../router/catalog/search/search-index.ts'
 import type { JudgedQuery } from './catalogs.ts'

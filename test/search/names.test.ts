@@ -1,4 +1,4 @@
-/** Every tool is found by its name, mistyped too; a filter hides before anything is ranked; no query breaks the search. */
+/** Every tool is found by its name, even if mistyped; filters apply before the ranking; no query makes the search fail. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const RANDOM_QUERIES = 10_000
 const catalogs = { "the project's own catalog": ownCatalog, 'the recorded catalogs': recordedCatalog }
 
 for (const [name, load] of Object.entries(catalogs)) {
-  test(`every name and path of ${name} is first when it is the query, whatever is near in meaning`, context => {
+  test(`a query that is a name or path of ${name} finds that tool first, whatever the vectors are`, context => {
     const documents = whereRecorded(context, load)
     if (!documents) return
     const index = buildIndexAtOnce(documents)
@@ -25,7 +25,7 @@ for (const [name, load] of Object.entries(catalogs)) {
     assertNamesFirst(withRandomMeaning(index))
   })
 
-  test(`a name of ${name} with one slip of the finger is among the first three`, context => {
+  test(`a query that is a name of ${name} with one typing error finds that tool among the first three`, context => {
     const documents = whereRecorded(context, load)
     if (!documents) return
     const index = buildIndexAtOnce(documents)
@@ -56,7 +56,7 @@ for (const [name, load] of Object.entries(catalogs)) {
   })
 }
 
-test('no query breaks the search, and equal queries give equal answers', () => {
+test('no random query makes the search fail, and equal queries give equal answers', () => {
   const documents = ownCatalog()
   const index = buildIndexAtOnce(documents)
   const word = fc.constantFrom(
@@ -90,7 +90,7 @@ test('no query breaks the search, and equal queries give equal answers', () => {
   }
 })
 
-test('a query of a million characters is answered from its beginning', () => {
+test('a query of a million characters is answered', () => {
   const index = buildIndexAtOnce(ownCatalog())
   const { hits } = index.search(`translate text ${'list services '.repeat(80_000)}`, { limit: 3 })
   assert.equal(hits.length, 3)
@@ -106,7 +106,7 @@ function assertNamesFirst(index: SearchIndex): void {
   }
 }
 
-/** Vectors that mean nothing: whatever they say, it must not matter where a name is given. */
+/** Adds random vectors, which must not change what a query by name finds. */
 function withRandomMeaning(index: SearchIndex): SearchIndex {
   const documents = createVectorTable(
     index.documents.map(({ server, tool }) => randomVector(`${server}:${tool}`)),

@@ -1,4 +1,4 @@
-/** How often the search says that nothing fits: seldom if a tool serves the query, and at least as often as before if none does. */
+/** How often the search says that nothing fits: at most the given share of queries that a tool serves, and at least that of those that none serves. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
@@ -11,7 +11,7 @@ import { openEncoder } from './meaning.ts'
 import { ask, type Judged, type Kind, trialsOf } from './nothing.ts'
 
 const skip = skipModel()
-/** The most of what something serves, and the least of what nothing serves. */
+/** Shares of the queries whose results are all weak: the most for `served`, the least for the other kinds. */
 type Bounds = { size: number; words: Shares; meaning: Shares }
 type Shares = Partial<Record<Kind, number>>
 
@@ -38,11 +38,13 @@ before(async () => {
 })
 after(() => encoder?.close())
 
-test('by words alone', async context => {
+test('by words alone, the share of queries that are marked as served by no tool is within the bounds', async context => {
   await assertMarks({ signal: context.signal, diagnostic: line => context.diagnostic(line) }, 'words')
 })
 
-test('with the model', { skip }, async context => {
+test('with the model, the share of queries that are marked as served by no tool is within the bounds', {
+  skip,
+}, async context => {
   await assertMarks({ signal: context.signal, diagnostic: line => context.diagnostic(line) }, 'meaning')
 })
 

@@ -19,7 +19,7 @@ export type Kind = 'served' | 'named' | 'absent' | 'request'
 export type Trial = { query: string; kind: Kind; style: string; server: string }
 /** Queries that are asked of the same part of a catalog. */
 export type Trials = { members: Int32Array; trials: Trial[] }
-/** What is asked, and the families of servers, told by hand: those of one family may serve the same requests. */
+/** What is asked, and the families of servers, assigned by hand: those of one family may serve the same requests. */
 export type Judged = {
   queries: readonly JudgedQuery[]
   /** `others`: families of servers that may serve it. */
@@ -90,15 +90,15 @@ function productReader(
   return query => wordsOf(query).some(({ term }) => own.has(term) && !others.has(term))
 }
 
-/** Servers in an order that depends on `servers`, until there are enough tools; with these or without, and never with those `barred`. */
+/** Servers in an order that depends on `servers`, until there are enough tools; with these or without, and never with those `excluded`. */
 function partOf(documents: readonly SearchDocument[], servers: readonly string[], size: number) {
   const byServer = Map.groupBy(documents.keys(), at => documents[at]?.server ?? '')
   const order = (name: string) => createHash('sha256').update(`${name} ${servers}`).digest('hex')
   const others = [...byServer.keys()].filter(name => !servers.includes(name))
   const sorted = others.sort((a, b) => (order(a) < order(b) ? -1 : 1))
-  return (has: boolean, barred: ReadonlySet<string>): Int32Array => {
+  return (has: boolean, excluded: ReadonlySet<string>): Int32Array => {
     const members: number[] = []
-    for (const name of [...(has ? servers : []), ...sorted.filter(name => !barred.has(name))]) {
+    for (const name of [...(has ? servers : []), ...sorted.filter(name => !excluded.has(name))]) {
       if (members.length >= size && !servers.includes(name)) break
       members.push(...(byServer.get(name) ?? []))
     }

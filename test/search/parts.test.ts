@@ -1,4 +1,4 @@
-/** The index of a part of the documents answers as one built from them alone, to the last bit. */
+/** The index of a part of the documents gives exactly the answers of an index that is built from only these documents. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -24,21 +24,21 @@ const SEED = 20_261_123
 const RUNS = 8
 const QUERIES_A_PART = 12
 
-test("parts of the project's own catalog", () => {
+test("an index of a part of the project's own catalog answers as one built from only this part", () => {
   assertParts(ownCatalog(), queriesOf(ownQueries()))
 })
 
-test('parts of resources, templates and prompts, whose servers stand in no order', () => {
+test('an index of a part of unsorted resources, templates and prompts answers as one built from only this part', () => {
   const extras = ownExtras().toSorted((a, b) => (a.tool < b.tool ? -1 : 1))
   assertParts(extras, queriesOf(extraQueries()))
 })
 
-test('parts of the recorded catalog', context => {
+test('an index of a part of the recorded catalog answers as one built from only this part', context => {
   const documents = whereRecorded(context, recordedCatalog)
   if (documents) assertParts(documents, queriesOf(recordedQueries()))
 })
 
-test('a part of a part, none at all, and an index built from that of a part', () => {
+test('a part of a part, an empty part, and an index built from the index of a part give the right answers', () => {
   const documents = ownCatalog()
   const whole = buildIndexAtOnce(documents)
   const part = whole.under(Int32Array.of(1, 3, 5, 7, 11))
@@ -61,27 +61,27 @@ function assertParts(documents: readonly SearchDocument[], judged: readonly stri
     const isIn = ({ server }: SearchDocument, at: number) => !without.has(server) && !lacking.has(at)
     const members = Int32Array.from(documents.keys().filter(at => isIn(documents[at] as SearchDocument, at)))
     const part = whole.under(members)
-    const alone = buildIndexAtOnce(part.documents, whole)
-    assertSame(part, alone, asked)
+    const separate = buildIndexAtOnce(part.documents, whole)
+    assertSame(part, separate, asked)
   })
   fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: true })
 }
 
-function assertSame(part: SearchIndex, alone: SearchIndex, queries: readonly string[]): void {
-  const vectors = alone.documents.map(({ tool }, at) =>
+function assertSame(part: SearchIndex, separate: SearchIndex, queries: readonly string[]): void {
+  const vectors = separate.documents.map(({ tool }, at) =>
     at % 9 === 0 ? undefined : quantize(embed(tool, DIMENSIONS)),
   )
   const table = createVectorTable(vectors, prepareDots())
   for (const query of queries) {
     const meaning = { query: quantize(embed(query, DIMENSIONS)), documents: table }
-    assert.equal(part.queryText(query), alone.queryText(query))
+    assert.equal(part.queryText(query), separate.queryText(query))
     for (const options of [
       { limit: 20 },
       { limit: 20, meaning },
       { limit: 20, visible: (document: number) => document % 3 !== 0 },
     ]) {
-      assert.deepEqual(part.search(query, options), alone.search(query, options), query)
-      assert.deepEqual(part.explain(query, options), alone.explain(query, options), query)
+      assert.deepEqual(part.search(query, options), separate.search(query, options), query)
+      assert.deepEqual(part.explain(query, options), separate.explain(query, options), query)
     }
   }
 }

@@ -10,12 +10,12 @@ import { belowFloor, describeMeasures, type Labelled, MEAN_FLOORS, ownSets, shar
 import { measure } from './metrics.ts'
 import { whereRecorded } from './where-recorded.ts'
 
-test("the project's own queries find what they ask for", context => {
+test("the project's own queries reach their floors", context => {
   const below = measureAll(ownSets(), line => context.diagnostic(line)).flatMap(part => part.below)
   assert.deepEqual(below, [])
 })
 
-test('the labelled sets are found as well as promised', context => {
+test('the labelled sets beside the project reach their floors, and so does their weighted mean', context => {
   const sets = whereRecorded(context, sharedSets)
   if (!sets) return
   const parts = measureAll(sets, line => context.diagnostic(line))

@@ -1,14 +1,14 @@
-/** Tests on recorded data: loud where it is missing, and failing where it must be there. */
+/** For tests on recorded data: skips them with a message if it is missing, and fails them on CI. */
 import { existsSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { RECORDED } from '../upstreams/replay/catalogs.ts'
 
-/** For tests whose numbers hold for the recorded catalogs, of many and large tools: false where these are not there, told as below. */
+/** For tests whose numbers hold for the recorded catalogs, with their many and large tools. False if these are missing, which is reported as below. */
 export function onlyRecorded(context: TestContext): boolean {
   return whereRecorded(context, () => (existsSync(RECORDED) ? true : undefined)) ?? false
 }
 
-/** What `load` gives; where it gives nothing the test is skipped with a loud message, or fails on CI. */
+/** What `load` gives; if that is undefined, the test is skipped with a message, or fails on CI. */
 export function whereRecorded<T>(context: TestContext, load: () => T | undefined): T | undefined {
   const data = load()
   if (data !== undefined) return data

@@ -45,8 +45,7 @@ test('changes of catalogs reach the router within 500 ms (p95)', { skip }, async
   const times: number[] = []
   for (let change = 1; change <= CHANGES; change++) {
     const tool = `tool-${change}`
-    const writing = api.publish('quick', offering(tool, 'quick'))
-    const generation = await writing
+    const generation = await api.publish('quick', offering(tool, 'quick'))
     const begun = performance.now()
     const { catalogs } = await until(source, snapshot => snapshot.generation >= generation)
     times.push(performance.now() - begun)

@@ -1,4 +1,4 @@
-/** When a router's configuration counts as stale: refused by a real API server, not while that is only away. */
+/** When a router's configuration counts as stale: if a real API server refuses it, but not while that server is down. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ test('a router whose ServiceAccount was deleted is stale after 30 s, even if the
   const { source, clock, warnings } = await followAs(t, 'deleted')
   await api.client.delete({ apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'default', name: 'deleted' })
   await api.serviceAccount('deleted')
-  // The API server remembers for 10 s whom it let in.
+  // The API server caches successful authentications for 10 s.
   while (!warnings().some(({ reason }) => reason === 'Unauthorized')) {
     clock.advance(SILENCE_MS)
     await sleep(200)
@@ -38,9 +38,9 @@ test('a router whose ServiceAccount was deleted is stale after 30 s, even if the
   assert.equal(source.stale(), undefined)
   clock.advance(30_000)
   assert.match(source.stale() ?? '', /401/)
-  const said = warnings().length
+  const count = warnings().length
   clock.advance(30_000)
-  while (warnings().length === said) await sleep(20)
+  while (warnings().length === count) await sleep(20)
 })
 
 test('a router that may no longer read its feed is stale until it may again', { skip }, async t => {
@@ -55,7 +55,7 @@ test('a router that may no longer read its feed is stale until it may again', { 
   while (source.stale() !== undefined) await sleep(20)
 })
 
-test('a router is not stale while the API server is away, however long', { skip }, async t => {
+test('a router is not stale while the API server is down, however long', { skip }, async t => {
   const { source, clock, warnings } = await followAs(t, 'away')
   await api.server.kill()
   t.after(() => api.server.restart())

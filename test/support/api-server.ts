@@ -93,7 +93,7 @@ export function apiServerOfTests(
   )
   after(() => server?.stop())
   return () => {
-    if (!server) throw new Error('the API server runs while tests do')
+    if (!server) throw new Error('the API server only runs while tests run: call this in a test')
     return server
   }
 }

@@ -1,4 +1,4 @@
-/** A key and a certificate of a host whose authority is the host itself, as a company's own would be, by openssl. */
+/** A key and a self-signed certificate of a host, made with openssl; clients trust it as they trust a company's own authority. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

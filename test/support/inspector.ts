@@ -1,4 +1,4 @@
-/** Runs the command line of the MCP inspector, a client by others. */
+/** Runs the command line of the MCP inspector, a third-party client. */
 import { type Ran, run } from './run.ts'
 import { CLIENTS, clientFile } from './test-clients.ts'
 

@@ -1,4 +1,4 @@
-/** The installer of pods as a program, and a registry of the test's that it installs the package `greeter` from. */
+/** Runs the installer of pods as a process. It installs the package `greeter` from a registry of the test. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ const MAIN = join(import.meta.dirname, '..', '..', 'bridge', 'main.ts')
 
 export type InstallerEnd = { code: number; message: string; stderr: string }
 
-/** Everything of it ends with the test. */
+/** Everything that it starts ends with the test. */
 export async function startInstaller(t: TestContext, kind: 'npm' | 'pypi') {
   const registry = await startRegistry()
   const folder = mkdtempSync(join(tmpdir(), 'portolan-install-'))
@@ -23,7 +23,7 @@ export async function startInstaller(t: TestContext, kind: 'npm' | 'pypi') {
   })
   const known = join(folder, 'packages.json')
   let pods = 0
-  /** Installs as a new pod does; resolves with the exit code, the termination message and what it says. */
+  /** Installs as a new pod does; resolves with the exit code, the termination message and its stderr. */
   const install = async (...options: string[]): Promise<InstallerEnd> => {
     const pod = `web-${pods++}`
     const log = join(folder, `termination-log-${pod}`)

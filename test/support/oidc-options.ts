@@ -1,9 +1,10 @@
-/** Options of oidc-provider that authorization servers of MCP share: clients register themselves, PKCE, tokens for one resource. Pure. */
+/** Options of oidc-provider that the tests' authorization servers share: clients register themselves, PKCE, tokens for one resource. Pure. */
 
 export type OidcOptions = {
   scopes: readonly string[]
-  /** What tokens for a resource grant, and for how many seconds. */
+  /** The scope of tokens for a resource. */
   resourceScope: string
+  /** How long these tokens are valid. */
   tokenSeconds: number
 }
 

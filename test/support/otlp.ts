@@ -28,7 +28,7 @@ export type Collector = {
   paths: string[]
   /** The Authorization headers of the requests. */
   authorization: string[]
-  /** From now on, stores nothing and answers with this status, or without one not before `close`. Resolves at the first such request. */
+  /** From now on, stores nothing and answers with this status or, if there is none, only at `close`. Resolves at the first such request. */
   refuse(status?: number): Promise<void>
   close(): Promise<void>
 }

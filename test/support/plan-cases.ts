@@ -84,12 +84,12 @@ type World = {
   slices?: Record<string, { digest: string; parts: number }>
   userSecrets?: Record<string, UserSecretName[]>
   loginSecrets?: string[]
-  /** Users by their subjects: whose instances are there, who waits for one, and how long ago each was used. */
+  /** Users by their subjects: who has an instance, who waits for one, and how long ago each was used. */
   users?: {
     existing: string[]
     waiting: string[]
     usedBefore: Record<string, number>
-    /** Whose volumes are there, and for how long they were not used. */
+    /** Who has a volume, and for how long it was not used. */
     claims?: Record<string, number>
   }
 } & Partial<
@@ -195,7 +195,7 @@ function serverWorld(server: McpServer, world: World, seen: Seen): ServerWorld {
   return { ...observed, settings: { ...SETTINGS, ...settings }, now: NOW, ...seen }
 }
 
-/** Instances that are there are ready, and of an unknown revision. */
+/** All existing instances are ready, and of an unknown revision. */
 function usersWorld(
   { metadata: { name } }: McpServer,
   { userSecrets = {} }: World,

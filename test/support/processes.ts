@@ -81,14 +81,19 @@ async function startPortolan(
   closeSync(errors)
   const stderr = () => readFileSync(errorFile, 'utf8').slice(-STDERR_KEPT)
   const url = `http://127.0.0.1:${port}`
-  await untilReady(url, child, stderr)
+  try {
+    await untilReady(url, child, stderr)
+  } catch (error) {
+    child.kill()
+    throw error
+  }
   return { pid: child.pid ?? 0, child, url, startedAt, stderr, stop: () => stop(child) }
 }
 
 async function untilReady(url: string, child: ChildProcess, stderr: () => string): Promise<void> {
   const deadline = performance.now() + READY_DEADLINE_MS
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`portolan ended:\n${stderr()}`)
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`portolan ended:\n${stderr()}`)
     const answer = await fetch(`${url}/readyz`).catch(() => undefined)
     if (answer?.ok) return
     await delay(systemClock, POLL_MS)

@@ -1,4 +1,4 @@
-/** An HTTP proxy that records what it is asked for; it alone knows the names of hosts that do not exist. */
+/** An HTTP proxy that records the hosts it is asked for, which need not exist: all tunnels lead to one local port. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -10,7 +10,7 @@ export type RecordingProxy = {
   close(): Promise<void>
 }
 
-/** Leads every tunnel to a port of 127.0.0.1. `credentials`: `user:password`, without which it answers 407. */
+/** Connects every tunnel to `port` of 127.0.0.1. `credentials`: `user:password`, without which it answers 407. */
 export async function startProxy(port: number, credentials?: string): Promise<RecordingProxy> {
   const connects: RecordingProxy['connects'] = []
   const expected = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`

@@ -1,4 +1,4 @@
-/** Gateways for tests of traces: the laptop's, each with spans of its own that go to one collector. */
+/** Laptop gateways for tests of traces. Each sends its own spans to a collector. */
 import { createLog } from '../../core/log.ts'
 import { openTracing, type Tracing, tracingSettings } from '../../core/tracing.ts'
 import type { LocalGateway } from '../../local/local-gateway.ts'
@@ -8,7 +8,7 @@ import type { Collector, ReceivedSpan } from '../support/otlp.ts'
 
 export type TracedGateway = LocalGateway & {
   space: Workspace
-  /** Closes it, and sends what spans are left. */
+  /** Closes it, and sends the remaining spans. */
   end(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export async function startTraced(
   return { ...gateway, space, end }
 }
 
-/** The span of a service by its name, which must be there once. */
+/** The span of a service with this name. Throws if there is none, or more than one. */
 export function spanOf({ spans }: Collector, service: string, name: string, kind?: string): ReceivedSpan {
   const found = spans.filter(
     span =>

@@ -1,4 +1,4 @@
-/** Traces over two gateways, one behind the other, to servers that give back what came with the call. */
+/** Traces over two gateways, one behind the other, to servers that return the metadata of the call. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -36,7 +36,7 @@ async function chain(t: TestContext, received?: Collector) {
   return { near, far, end }
 }
 
-/** Through both: the far gateway's execute calls the near one's. */
+/** A call through both gateways: execute_mcp_tool of `far` calls execute_mcp_tool of `near`. */
 function through(server: string, meta: JsonObject): JsonObject {
   const inner = { tool_path: `${server}:mirror`, arguments: { secret: 'hush-hush' } }
   const outer = { tool_path: 'near:execute_mcp_tool', arguments: inner }
@@ -85,7 +85,7 @@ for (const server of ['http', 'stdio'])
     if (server === 'http') assert.equal(answer.headers.traceparent, last)
   })
 
-test('a modern client whose context is in its headers is the parent all the same', async t => {
+test('a 2026-07-28 client can send the trace context in its headers instead of `_meta`', async t => {
   const received = await collector(t)
   const { near, end } = await chain(t, received)
   const args = { tool_path: 'http:mirror', arguments: {} }
@@ -106,7 +106,7 @@ test('a modern client whose context is in its headers is the parent all the same
   assert.equal(answer.headers.baggage, baggage)
 })
 
-test('untraced, the context of an agent passes two gateways untouched', async t => {
+test('two gateways without tracing pass on the trace context of an agent unchanged', async t => {
   const { far } = await chain(t)
   const meta = { traceparent, tracestate: 'vendor=1', baggage }
   const answer = mirrored(await post(far.url, legacy('tools/call', through('http', meta)), { traceparent }))

@@ -1,4 +1,4 @@
-/** A stdio server of the 2025 era with one tool, `mirror`, that answers what came with the call. No dependencies. */
+/** A stdio server of the 2025 era whose tool `mirror` returns the metadata of the call. No dependencies. */
 import { createInterface } from 'node:readline'
 
 const tools = [{ name: 'mirror', description: 'Gives back what came', inputSchema: { type: 'object' } }]

@@ -1,4 +1,4 @@
-/** An HTTP server of the 2025 era with one tool, `mirror`, that answers what came with the call: metadata and headers. */
+/** An HTTP server of the 2025 era whose tool `mirror` returns the metadata and headers of the call. */
 import { isObject } from '../../core/json.ts'
 import { readJson, type Served, serve } from '../upstreams/http/serve.ts'
 

@@ -1,4 +1,4 @@
-/** `portolan up` with OpenTelemetry's variables, as a process: what it sends, and what is left of it at its end. */
+/** Traces of `portolan up` and `portolan bridge` as processes, with OpenTelemetry's environment variables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freePort } from '../support/free-port.ts'
@@ -38,7 +38,7 @@ test('a process sends its spans before it ends, under the name and with the attr
   assert.ok(collector.authorization.includes('Bearer x'))
 })
 
-test('a collector that is away costs no call and one line in the log', async t => {
+test('calls succeed while the collector is down, which the log reports at most once, and a wrong sampler once', async t => {
   const { folder, cache } = workspace(t)
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,

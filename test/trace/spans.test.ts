@@ -1,4 +1,4 @@
-/** What the spans of one gateway are called and say: real names, and nothing that an agent or a server wrote. */
+/** Names and attributes of the spans of one gateway: only known names, and nothing that an agent or a server wrote. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
@@ -10,8 +10,8 @@ import { startTraced } from './gateways.ts'
 
 const SECRET = 'hush-hush'
 
-/** The spans of each request that is made below, in the order of their ends. */
-const asked = new Map<string, ReceivedSpan[]>()
+/** The spans of each of `REQUESTS`, in the order in which they ended. */
+const received = new Map<string, ReceivedSpan[]>()
 let collector: Collector
 let session: string
 
@@ -64,7 +64,7 @@ before(async () => {
   }
   await gateway.end()
   for (const [name, trace] of Object.entries(traces))
-    asked.set(
+    received.set(
       name,
       collector.spans.filter(({ traceId }) => traceId === trace),
     )
@@ -77,9 +77,9 @@ const INITIALIZE = {
   clientInfo: { name: 'test', version: '1' },
 }
 
-/** `kind name` of each span, its error behind it. */
-function told(name: string): string[] {
-  return (asked.get(name) ?? []).map(({ kind, name, error, attributes }) =>
+/** `kind name` of each span, followed by ` ! error` if it failed. */
+function outlineOf(name: string): string[] {
+  return (received.get(name) ?? []).map(({ kind, name, error, attributes }) =>
     error ? `${kind} ${name} ! ${attributes['error.type']}` : `${kind} ${name}`,
   )
 }
@@ -102,10 +102,10 @@ const EXPECTED: Record<string, string[]> = {
 }
 
 for (const [name, spans] of Object.entries(EXPECTED))
-  test(`the spans of a request: ${name}`, () => assert.deepEqual(told(name), spans))
+  test(`the spans of a request: ${name}`, () => assert.deepEqual(outlineOf(name), spans))
 
-test('a call says what was called, through what, at which server', () => {
-  const [client, server] = asked.get('executed') ?? []
+test('the spans of a call say what was called, through which route and meta-tool, and at which server', () => {
+  const [client, server] = received.get('executed') ?? []
   assert.deepEqual(client?.attributes, {
     'mcp.method.name': 'tools/call',
     'mcp.protocol.version': '2025-11-25',
@@ -129,14 +129,14 @@ test('a call says what was called, through what, at which server', () => {
   assert.match(String(id), /^[\w-]{8,}$/)
 })
 
-test('a search says how much it found', () => {
-  const [search, , server] = asked.get('search') ?? []
+test('the span of a search says how many tools were found and shown', () => {
+  const [search, , server] = received.get('search') ?? []
   assert.equal(search?.parentSpanId, server?.spanId)
   assert.deepEqual(Object.keys(search?.attributes ?? {}), ['portolan.search.found', 'portolan.search.shown'])
 })
 
-test('an error of the protocol has its code in the span', () => {
-  const [client] = asked.get('completion') ?? []
+test('the span of a JSON-RPC error has the code of the error', () => {
+  const [client] = received.get('completion') ?? []
   assert.equal(client?.attributes['rpc.response.status_code'], '-32601')
 })
 
@@ -148,7 +148,7 @@ test('the span of discovery has its server, and the reason if it failed', () => 
   assert.ok(of('away')[0]?.attributes['error.type'])
 })
 
-test('no span holds what an agent wrote, what a server answered, or the proof of a session', () => {
+test('no span contains what an agent wrote, what a server answered, or a complete session id', () => {
   const sent = Buffer.concat(collector.bodies).toString('latin1')
   assert.ok(session.length > 20)
   for (const never of [SECRET, 'give back', 'progressToken', session]) assert.ok(!sent.includes(never), never)

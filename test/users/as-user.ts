@@ -1,11 +1,11 @@
-/** Calls of several users at one gateway, each with a token of its own. */
+/** Calls of several users at one gateway, each with their own token. */
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { initialize, send } from '../front/access-router.ts'
 import { streamed } from '../front/post.ts'
 
-export type Told = { text: string; isError: boolean; raw: string; messages: JsonObject[] }
+export type Answer = { text: string; isError: boolean; raw: string; messages: JsonObject[] }
 
-/** The token of a user, long enough to be one. */
+/** The token of a user, long enough to be accepted. */
 export function tokenOf(user: string): string {
   return `token-of-${user}-`.padEnd(40, '0')
 }
@@ -17,7 +17,7 @@ export async function callAs(
   tool: string,
   args: JsonObject = {},
   { session, meta }: { session?: string; meta?: JsonObject } = {},
-): Promise<Told> {
+): Promise<Answer> {
   const message = {
     method: 'tools/call',
     params: {

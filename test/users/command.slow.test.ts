@@ -1,4 +1,4 @@
-/** `portolan users` against a gateway that runs: it shows who has what, and ends it. */
+/** `portolan users` against a running gateway: it shows what each user has, and ends it. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

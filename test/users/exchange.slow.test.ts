@@ -1,4 +1,4 @@
-/** Token exchange on a laptop, from manifests alone. */
+/** Token exchange on a laptop, configured only by manifests. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ test("a laptop's server gets the exchanged token of the user who calls, and its 
   assert.deepEqual([...subjects], ['for-lists', 'ada', 'ben'])
 })
 
-/** In a file of its own; that of the gateway of `start` is replaced. */
+/** Writes a manifest to its own file. The McpGateway replaces the one that `start` wrote. */
 function writeManifest(space: Workspace, kind: 'McpGateway' | 'Secret', name: string, content: object): void {
   const apiVersion = kind === 'Secret' ? 'v1' : 'portolan.dev/v1alpha1'
   const file = kind === 'McpGateway' ? 'gateway.json' : `${name}.json`

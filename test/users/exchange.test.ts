@@ -1,4 +1,4 @@
-/** Servers used with a token of each user that the caller's own was exchanged for: at a real authorization server, before a server that verifies. */
+/** Token exchange: a real authorization server exchanges each caller's token for one of the upstream, and the upstream verifies the tokens that it gets. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -22,10 +22,10 @@ const USERS = { max: 50, idleAfterMs: 60_000, credentials: { kind: 'tokenExchang
 async function start(t: TestContext) {
   const issuing = await startExchangeServer()
   t.after(() => issuing.close())
-  /** Of each request to the server, whose token for it came along. */
+  /** The user of each request that the server accepted, as the request's token says. */
   const subjects: string[] = []
   const revoked = new Set<string>()
-  /** Subjects whose tokens the server never takes. */
+  /** Subjects whose tokens the server always refuses. */
   const rejects = new Set<string>()
   const notes = await startNotes('2026', async authorization => {
     const token = authorization?.replace(/^Bearer /, '') ?? ''
@@ -131,15 +131,15 @@ test('when the tokens of many users are refused at once, every call continues wi
   for (const { authorization = '' } of notes.requests)
     if (!authorization.includes('for-lists')) revoked.add(authorization.replace('Bearer ', ''))
   const calls = Array.from({ length: 40 }, (_, call) => call % names.length)
-  const told = await Promise.all(calls.map(whose))
+  const served = await Promise.all(calls.map(whose))
   assert.deepEqual(
-    told,
+    served,
     calls.map(at => names[at]),
   )
   assert.deepEqual(issuing.exchanged.length, 2 * names.length)
 })
 
-test('a server that refuses every token is not asked for ever', async t => {
+test('a server that refuses every token is not asked again and again', async t => {
   const { issuing, notes, origin, rejects } = await start(t)
   rejects.add('ada')
   const token = await issuing.tokenFor('ada')
@@ -153,7 +153,7 @@ test('users with a token are still served while the authorization server is unav
   const { issuing, origin } = await start(t)
   const [ada, ben] = [await issuing.tokenFor('ada'), await issuing.tokenFor('ben')]
   assert.ok(!(await callAs(origin, ada, 'notes:about')).isError)
-  // Verifies this caller's credential before its keys are away.
+  // Lets the gateway verify ben's token while it can fetch the issuer's keys; there is no such tool, so nothing is exchanged.
   await callAs(origin, ben, 'notes:missing')
   await issuing.close()
   assert.ok(!(await callAs(origin, ada, 'notes:about')).isError)
@@ -162,7 +162,7 @@ test('users with a token are still served while the authorization server is unav
   assert.match(text, /cannot be reached/)
 })
 
-test('a user whose token is refused is asked to log in again, without any part of the token, and other users are not affected', async t => {
+test('if the exchange is refused for a user, neither answer nor log contains the token, and other users are not affected', async t => {
   const { issuing, origin, log } = await start(t)
   issuing.refused.add('mallory')
   const token = await issuing.tokenFor('mallory')

@@ -1,4 +1,4 @@
-/** Users of servers over HTTP, of both eras: each has upstream sessions of its own, which carry nobody else's calls. */
+/** Users of servers over HTTP, of both eras: each has their own upstream sessions, which carry nobody else's calls. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
@@ -24,7 +24,7 @@ async function start(t: TestContext, era: '2025' | '2026', names = NAMES, users 
 
 test('each user of a 2025 server has a session, which all clients of the user share and nobody else', async t => {
   const { notes, origin, router } = await start(t, '2025')
-  const told = await Promise.all(
+  const answers = await Promise.all(
     NAMES.map(async name => {
       const session = await beginAs(origin, tokenOf(name))
       await callAs(origin, tokenOf(name), 'notes:note', { text: `canary-${name}` }, { session })
@@ -33,7 +33,7 @@ test('each user of a 2025 server has a session, which all clients of the user sh
   )
   const sessions = new Set<string>()
   for (const [at, name] of NAMES.entries()) {
-    const { raw, text } = told[at] ?? assert.fail()
+    const { raw, text } = answers[at] ?? assert.fail()
     const about = JSON.parse(text) as { session: string; notes: string[] }
     assert.deepEqual(about.notes, [`canary-${name}`])
     sessions.add(about.session)
@@ -53,7 +53,7 @@ test('each user of a 2026 server is served, and no credential of a caller goes u
   assert.doesNotMatch(JSON.stringify(notes.requests), /token-of-/)
 })
 
-test("another user's session id is of no use", async t => {
+test("the session id of another user is answered with 404, and gives no access to that user's notes", async t => {
   const { origin } = await start(t, '2025')
   const session = await beginAs(origin, tokenOf('ada'))
   await callAs(origin, tokenOf('ada'), 'notes:note', { text: 'canary-ada' }, { session })
@@ -63,7 +63,7 @@ test("another user's session id is of no use", async t => {
   assert.doesNotMatch(own.raw, /canary-ada/)
 })
 
-test('without a credential, a caller is not admitted if callers are distinguished, and is asked to log in', async t => {
+test('a call of an anonymous caller to a server with `sessions: perUser` is an error that gives the reason', async t => {
   const notes = await startNotes('2025')
   t.after(() => notes.close())
   const servers = { notes: { url: notes.url, sessions: 'perUser', users: USERS } } as const

@@ -1,4 +1,4 @@
-/** A laptop's gateway that knows its callers by an issuer, and one server whose users log in at an authorization server of its own. */
+/** A laptop's gateway that knows its callers by an issuer, and one server whose users log in at the server's own authorization server. */
 import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { createWorkspace } from '../support/manifests.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { type LoginServer, startLoginServer } from '../upstreams/users/login-server.ts'
 import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
-import { callAs, type Told, tokenOf } from './as-user.ts'
+import { type Answer, callAs, tokenOf } from './as-user.ts'
 
 /** The header Authorization with which the server shows its lists. */
 export const FOR_LISTS = 'Bearer for-lists'
@@ -66,12 +66,12 @@ export async function start(t: TestContext, { providers, client, ...options }: I
   const begin = async () => {
     running = await startTestGateway(space, { port, log, ...options })
   }
-  await begin()
   t.after(async () => {
     await running?.close()
     await Promise.all([issuer, login, notes].map(one => one.close()))
     space.remove()
   })
+  await begin()
   const tokenFor = (who: string) => (who === 'robot' ? tokenOf(who) : issuer.tokenFor(who, `${origin}/mcp`))
   return {
     ...{ issuer, login, notes, space, spec, gateway, origin, write },
@@ -81,13 +81,13 @@ export async function start(t: TestContext, { providers, client, ...options }: I
       await running?.close()
       await begin()
     },
-    about: async (who: string): Promise<Told> => callAs(origin, await tokenFor(who), 'notes:about'),
+    about: async (who: string): Promise<Answer> => callAs(origin, await tokenFor(who), 'notes:about'),
     linkOf: (who: string) => `${origin}/connect/notes?for=${userNamed(`${issuer.issuer}#${who}`)?.id}`,
     /** Resolves with status and text of the last page. */
     open: (link: string, who: string, account = `${who}-at-notes`) =>
       logInTwice(browse, link, [who, account]),
     /** The account at the upstream whose token the server was called with. */
-    accountIn: ({ text, isError }: Told) => {
+    accountIn: ({ text, isError }: Answer) => {
       assert.ok(!isError, text)
       const { headers } = JSON.parse(text) as { headers: { authorization: string } }
       return login.verify(headers.authorization.replace('Bearer ', ''), notes.url)
@@ -129,8 +129,8 @@ async function startUpstream(login: Provider) {
   )
   return {
     ...notes,
-    /** It refuses the token that answered this call from now on. */
-    refuse({ text }: Told) {
+    /** From now on, refuses the token that this call was made with. */
+    refuse({ text }: Answer) {
       const { headers } = JSON.parse(text) as { headers: { authorization: string } }
       refused.add(headers.authorization)
     },
@@ -151,7 +151,7 @@ export function press(origin: string, from = origin, host?: string): Promise<Res
   return fetch(`${origin}/connect/notes?issuer=own`, { method: 'POST', headers, redirect: 'manual' })
 }
 
-/** Where the browser is sent. */
+/** The page to which the browser is sent. */
 export function pageOf(begun: Response): URL {
   return new URL(begun.headers.get('location') ?? '')
 }

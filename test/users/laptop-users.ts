@@ -1,4 +1,4 @@
-/** A laptop's gateway with a server that keeps notes, one for each user, and callers who have a token each. */
+/** A laptop's gateway with a server that keeps notes in one process for each user, and callers who have a token each. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ export async function about(origin: string, user: string): Promise<About> {
 
 export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await reached()); tries++) {
-    assert.ok(tries < 2_000, 'not reached')
+    assert.ok(tries < 2_000, 'the condition did not hold in time')
     await delay(systemClock, 10)
   }
 }

@@ -1,4 +1,4 @@
-/** Users of one stdio server on a laptop: real children, one for each, and nothing of one in what another gets. */
+/** Users of one stdio server on a laptop: each has their own real process, and gets nothing of another user. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
@@ -12,7 +12,7 @@ import { type About, about, NOTES, start, until } from './laptop-users.ts'
 
 const USERS = 50
 
-test('fifty users of a stdio server have a child each, and nothing of one is in what another gets', async t => {
+test('fifty users of a stdio server have a process each, and get nothing of another user', async t => {
   const names = Array.from({ length: USERS }, (_, at) => `user${at}x`)
   const canary = (name: string) => `canary-${name}`
   const { origin, mark, gateway, log } = await start(t, names)
@@ -47,7 +47,7 @@ test('fifty users of a stdio server have a child each, and nothing of one is in 
   assert.deepEqual(await untilGone(mark), [])
 })
 
-test('over the most users a call is refused with what to do, and one that was ended makes room', async t => {
+test('beyond users.max a call is refused with advice, and ending a user makes room for another', async t => {
   const { origin, gateway } = await start(t, ['ada', 'ben', 'cyd'], { users: { max: 2 } })
   await about(origin, 'ada')
   await about(origin, 'ben')
@@ -64,7 +64,7 @@ test('over the most users a call is refused with what to do, and one that was en
   await until(() => !existsSync(`/proc/${before.pid}`))
 })
 
-test('users come and go, and nothing of those who went is left', async t => {
+test('the processes and notes of users are gone after `idleAfter`', async t => {
   const names = Array.from({ length: 12 }, (_, at) => `guest${at}`)
   const { origin, gateway, mark } = await start(t, names, { users: { max: 4, idleAfter: '300ms' } })
   const users = () => gateway.users()[0]?.users.length ?? 0
@@ -72,13 +72,13 @@ test('users come and go, and nothing of those who went is left', async t => {
     const round = names.slice(at, at + 4)
     await Promise.all(round.map(name => callAs(origin, tokenOf(name), 'notes:note', { text: name })))
     await until(() => users() === 0)
-    // The child that lists are read from may be there.
+    // The process from which the lists are read may still run.
     await until(() => marked(mark).length <= 1)
   }
   assert.deepEqual((await about(origin, 'guest0')).notes, [])
 })
 
-test('a user whose child crashes fails alone, and gets a new one', async t => {
+test('a process that crashes affects only its user, who gets a new one', async t => {
   const { origin } = await start(t, ['ada', 'ben'])
   const ben = await about(origin, 'ben')
   const first = await about(origin, 'ada')
@@ -94,7 +94,7 @@ test('a user whose child crashes fails alone, and gets a new one', async t => {
   assert.notEqual(next?.pid, first.pid)
 })
 
-test('without auth the callers of a laptop are one user, and --as makes one another', async t => {
+test('without auth all callers of a laptop are the user local#user, or the one that --as names', async t => {
   const space = createWorkspace()
   t.after(() => space.remove())
   space.write('notes', { ...scriptCommand(NOTES), sessions: 'perUser' })
@@ -115,7 +115,7 @@ test('without auth the callers of a laptop are one user, and --as makes one anot
   assert.equal(other.users()[0]?.users[0]?.subject, 'okta#ada')
 })
 
-test('updates of a resource reach the user who subscribed', async t => {
+test('updates of a resource reach only the user whose process sent them', async t => {
   const { origin } = await start(t, ['ada', 'ben'])
   const streams = await Promise.all(['ada', 'ben'].map(name => subscribe(t, origin, name)))
   await callAs(origin, tokenOf('ada'), 'notes:note', { text: 'of-ada' })

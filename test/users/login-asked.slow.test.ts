@@ -1,4 +1,4 @@
-/** How clients are asked to log in: a page for their user to open, by the protocol of each, or words. */
+/** How clients are asked to log in: with a page to open, as their protocol version does that, or with a link in a text. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
@@ -35,7 +35,7 @@ test('a 2025 client gets error −32042 with the page, and its call goes through
   assert.match(await call('execute_mcp_tool', ABOUT), /"notes":\[\]/)
 })
 
-test('a 2026 client is asked to open the page, and repeats its call after the login by itself', async t => {
+test('a 2026 client is asked to open the page, and repeats its call automatically after the login', async t => {
   const { gateway, page, logIn } = await startLoggedOut(t)
   const client = new ModernClient(
     { name: 'person', version: '1' },
@@ -58,7 +58,7 @@ test('a 2026 client is asked to open the page, and repeats its call after the lo
   assert.deepEqual(opened, [page])
 })
 
-test('clients of both eras that open no pages get the link in words', async t => {
+test('clients that cannot open pages get the link in the text of the answer', async t => {
   const { gateway, origin, page } = await startLoggedOut(t)
   const { call } = await legacyClient(t, gateway.url, { elicitation: { form: {} } })
   const [inForms, inNothing] = [

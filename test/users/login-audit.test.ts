@@ -17,18 +17,18 @@ async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
     ...(audit && { access: { audit: { ...EVERYTHING, ...audit } } }),
   })
   const { press, open, router } = started
-  /** Begins a login, and is at the issuer's page. */
+  /** Begins a login; returns the issuer's page and the cookie. */
   const begin = async (query = '') => {
     const begun = await press('notes', query)
     return { page: new URL(begun.headers.get('location') ?? ''), cookie: cookieOf(begun) }
   }
-  /** Is known as `user`, and at the upstream's page. */
+  /** Begins a login and identifies as `user`; returns the upstream's page and the cookie. */
   const identify = async (user = 'ada') => {
     const { page, cookie } = await begin()
     const known = await open(cameBack(page, user), cookie)
     return { page: linkOf(await known.text()), cookie: cookieOf(known) }
   }
-  /** Closes the router, which writes what waits. */
+  /** Closes the router, which writes the waiting lines. */
   const lines = async () => {
     await router.close(0)
     return sink.lines()
@@ -40,7 +40,7 @@ async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
   return { ...started, login, sink, begin, identify, lines, steps }
 }
 
-test('a login has a line for each of its steps, from when its user is known with the user', async t => {
+test('each step of a login has a line, which names the user as soon as the user is known', async t => {
   const { identify, open, login, lines, sink } = await start(t)
   const { page, cookie } = await identify()
   const back = cameBack(page, 'ada-at-notes')
@@ -67,7 +67,7 @@ test('a login has a line for each of its steps, from when its user is known with
     assert.ok(secret.length > 10 && !sink.text().includes(secret))
 })
 
-test('a login that is refused has a line with the reason, and with the user if that is known', async t => {
+test('a refused login has a line with the reason, and with the user if the user is known', async t => {
   const { origin, press, begin, identify, open, steps } = await start(t)
   const elsewhere = { method: 'POST', headers: { origin: 'https://evil.example' } }
   await fetch(`${origin}/connect/notes?issuer=own`, elsewhere)
@@ -113,7 +113,7 @@ test('a login that is refused has a line with the reason, and with the user if t
   ])
 })
 
-test('logins beyond the share of an address have a line with the limit', async t => {
+test('a login beyond the limit of its address has a line that names the limit', async t => {
   const { press, lines } = await start(t, { events: ['Denials'] })
   const statuses = []
   for (let at = 0; at < 31; at++) statuses.push((await press('notes')).status)
@@ -125,14 +125,14 @@ test('logins beyond the share of an address have a line with the limit', async t
   )
 })
 
-test('Refuse: while the sink is blocked the pages get 503, and nothing of a login is begun', async t => {
+test('with `onOverflow: Refuse`, the pages answer 503 while the sink is blocked, and no login begins', async t => {
   const given = { onOverflow: 'Refuse', arguments: 'Full' } as const
   const { origin, press, identify, login, sink, router } = await start(t, given)
   await identify()
   const [token] = login.tokens
   sink.block()
   const call = execute('notes:about', { text: 'a'.repeat(15_000) })
-  // 1 MiB may wait.
+  // Up to 1 MiB of lines may wait.
   const statuses: number[] = []
   while (statuses.at(-1) !== 503 && statuses.length < 100)
     statuses.push((await send(origin, call, { token })).status)
@@ -148,7 +148,7 @@ test('Refuse: while the sink is blocked the pages get 503, and nothing of a logi
   await router.close(0)
 })
 
-test('without audit nothing is recorded, and only the events that are asked for are', async t => {
+test('logins are not recorded without audit, or if its events are only calls', async t => {
   const without = await start(t, null)
   await without.identify()
   assert.deepEqual(await without.lines(), [])

@@ -30,7 +30,7 @@ async function start(t: TestContext, count: number) {
     const given = { issuer: login.issuer, url: login.url, ...shared, router: { admin, sessionKey } }
     routers.push({ ...(await startLoginRouter(t, given)), admin: origins[at] ?? '' })
   }
-  /** As the operator does; resolves once the router at this admin port has told of a login. */
+  /** As the operator does; resolves once the router at this admin port has reported a login. */
   const writeFrom = async (origin: string): Promise<void> => {
     for (;;) {
       const { logins = [] } = (await (await fetch(`${origin}/status`)).json()) as { logins?: LoginRecord[] }
@@ -86,7 +86,7 @@ test('a router that ends hands its logins over to another router, which reports 
   await closed
 })
 
-test('routers that end together do not rely on each other', async t => {
+test('a router that ends does not hand its logins over to one that is ending, too', async t => {
   const { login, written, routers, writeFrom } = await start(t, 2)
   const [one, other] = routers as [(typeof routers)[number], (typeof routers)[number]]
   other.logins.renewals.retire()

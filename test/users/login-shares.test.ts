@@ -1,10 +1,10 @@
-/** What one address may begin of the logins at the pages of a router. */
+/** How many logins one address may begin at the pages of a router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serve } from '../upstreams/http/serve.ts'
 import { startLoginRouter } from './login-router.ts'
 
-test('an address that begins many logins at an issuer that hangs has to wait, and can begin again later', async t => {
+test('an address with eight logins at an issuer that hangs gets 429, and can begin another when these have ended', async t => {
   const answered = Promise.withResolvers<void>()
   let asked = 0
   const eight = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** Logins of the users of a laptop's gateway, at real authorization servers: at the issuer of the callers first, then at the upstream, each for themselves alone. */
+/** Users of a laptop's gateway log in at the issuer of its callers first, then at the upstream's authorization server, each with their own account. */
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ import { until } from './laptop-users.ts'
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 const AT_ONCE = 8
 
-test('two users log in at once, and each uses their own account, which is renewed once and shown nowhere', async t => {
+test('two users log in at once, and each uses their own account, with a token that is renewed once and shown nowhere', async t => {
   const world = await start(t, { providers: REAL })
   const { origin, login, notes, issuer, about, open, linkOf, accountIn, kept, log } = world
   const asked = await Promise.all(['ada', 'ben'].map(about))
@@ -62,7 +62,7 @@ test('two users log in at once, and each uses their own account, which is renewe
   assert.deepEqual([...new Set(lists.map(({ authorization }) => authorization))], [FOR_LISTS])
 })
 
-test('a browser logs in twice by the link, wherever the link names this machine', {
+test('a browser that opens the link logs in at both servers, even if the link says localhost instead of 127.0.0.1', {
   skip: skipBrowser(),
 }, async t => {
   const { origin, issuer, login, about, linkOf, accountIn } = await start(t, { providers: REAL })
@@ -90,7 +90,7 @@ test('a browser logs in twice by the link, wherever the link names this machine'
   assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
 })
 
-test('logins outlive the gateway, and are listed, deleted, and gone with the manifest', async t => {
+test('logins outlive the gateway, can be listed and deleted, and are deleted some time after their manifest', async t => {
   const clock = createLeapClock()
   const world = await start(t, { providers: REAL, clock, watch: true })
   const { space, issuer, about, open, linkOf, accountIn, kept, restart, status } = world
@@ -105,7 +105,7 @@ test('logins outlive the gateway, and are listed, deleted, and gone with the man
   assert.match(shown.stdout, /\nnotes +http:\S+#ada +http:\S+ .*\nnotes +http:\S+#ben +http:\S+ /)
   const deleted = await portolan('notes', `${issuer.issuer}#ada`, '--delete')
   assert.deepEqual([deleted.code, deleted.stdout], [0, 'deleted: 1\n'], deleted.stderr)
-  // The gateway that runs keeps no copy.
+  // The running gateway keeps no copy of the deleted login.
   assert.ok((await about('ada')).text.endsWith(linkOf('ada')))
   assert.equal(await accountIn(await about('ben')), 'ben-at-notes')
   await open(linkOf('ada'), 'ada')
@@ -141,7 +141,7 @@ test('a gateway logs in at the issuer as the client of its manifest, with the se
   assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
 })
 
-test('once the gateway knows its callers, the login of the person at the machine serves nobody', async t => {
+test('once the gateway has an issuer, the login of the person at the machine is used for nobody', async t => {
   const world = await start(t, { providers: QUICK, watch: true })
   const { space, spec, gateway, origin, issuer, login, notes, write } = world
   const { about, open, linkOf, accountIn, status } = world
@@ -167,7 +167,7 @@ test('once the gateway knows its callers, the login of the person at the machine
   assert.ok((await about('ada')).text.endsWith(linkOf('ada')))
   await open(linkOf('ada'), 'ada')
   assert.equal(await accountIn(await about('ada')), 'ada-at-notes')
-  // The session of the person's login is ended with its own token.
+  // DELETE ends the session of that person's login, with the token of that login.
   const sent = notes.requests.slice(before).filter(({ method }) => method !== 'DELETE')
   const others = sent.flatMap(({ authorization = FOR_LISTS }) =>
     authorization === FOR_LISTS ? [] : authorization,

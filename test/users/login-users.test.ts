@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { cameBack } from '../upstreams/users/quick-login-server.ts'
 import { pageOf, press, QUICK, start } from './issuer-gateway.ts'
 
-test('a link that was passed on is of no use to whoever opens it, and an answer counts once, in the browser that began', async t => {
+test('a link for one user is refused for another; an answer counts once, in the browser and gateway that began', async t => {
   const { origin, login, about, open, linkOf, kept, restart } = await start(t, { providers: QUICK })
   await about('ada')
   assert.match(await open(linkOf('ada'), 'ben', 'eve'), /^403 .*This link is for somebody else, and you are/s)
@@ -32,7 +32,7 @@ test('a link that was passed on is of no use to whoever opens it, and an answer 
   assert.match(await answer(cookie), /^200 .*You are <b>http:\S+#ada/s)
   assert.match(await answer(cookie), /^400 .*not begun here, or is over/s)
 
-  // What another gateway set at the same address is not opened, either.
+  // A cookie of an earlier gateway at the same address is refused, too.
   const former = await press(origin)
   const code = cameBack(pageOf(former), 'ada')
   await restart()
@@ -48,19 +48,19 @@ test('no page of another host begins a login, whatever name leads to this port',
   const without = await fetch(`${origin}/connect/notes?issuer=own`, { method: 'POST', redirect: 'manual' })
   assert.deepEqual([foreign.status, without.status], [403, 403])
   assert.deepEqual([...foreign.headers.getSetCookie(), ...without.headers.getSetCookie()], [])
-  const rebound = await asked(linkOf('ada'), 'evil.example.com:8080')
+  const rebound = await requestAs(linkOf('ada'), 'evil.example.com:8080')
   assert.deepEqual([rebound.status, rebound.location], [302, linkOf('ada')])
-  const robbed = await press(origin, 'http://evil.example.com', 'evil.example.com')
-  assert.equal(robbed.status, 403)
+  const reboundPress = await press(origin, 'http://evil.example.com', 'evil.example.com')
+  assert.equal(reboundPress.status, 403)
   assert.equal(
     (await fetch(`${origin}/connect/other`)).status,
     200,
-    'it says nothing of which servers there are',
+    'the answer does not show which servers exist',
   )
 })
 
-/** What a page that has rebound its name asks for. */
-function asked(link: string, host: string): Promise<{ status?: number; location?: string }> {
+/** The request of a page whose host name was rebound to this address. */
+function requestAs(link: string, host: string): Promise<{ status?: number; location?: string }> {
   return new Promise((resolve, reject) => {
     request(link, { headers: { host } }, response => {
       response.resume()

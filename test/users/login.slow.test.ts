@@ -13,7 +13,7 @@ import { openLink, start } from './login-gateway.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
-test('after a login in a browser the lists are read and calls go through, and no token is shown or left readable', async t => {
+test('after a login the lists are read and calls succeed; its token is only in a file of mode 600', async t => {
   const { origin, gateway, login, notes, log, kept } = await start(t)
   const [before] = gateway.status().servers
   assert.deepEqual([before?.state, before?.reason], ['authRequired', 'NeedsLogin'])
@@ -58,7 +58,7 @@ test('a code is exchanged once, in the browser that began, and for the server th
   assert.equal(foreign.status, 403)
 })
 
-test('a browser logs in by the link, wherever the link names this machine', {
+test('a browser can log in with `localhost` in the link instead of 127.0.0.1', {
   skip: skipBrowser(),
 }, async t => {
   const { origin, state } = await start(t)
@@ -76,7 +76,7 @@ test('a browser logs in by the link, wherever the link names this machine', {
   assert.ok(!(await callAs(origin, undefined, 'notes:about')).isError)
 })
 
-test('callers with the token that up made are not the person at the machine, and the error says so', async t => {
+test('callers with the token of `portolan up` are not the person at the machine, and the error says so', async t => {
   const { origin, logIn } = await start(t, { token: tokenOf('ada') })
   await logIn()
   const { text, isError } = await callAs(origin, tokenOf('ada'), 'notes:about')
@@ -87,13 +87,13 @@ test('callers with the token that up made are not the person at the machine, and
   )
 })
 
-test('the person at the machine is whom --as names', async t => {
+test('with --as, the person at the machine is the user that it names', async t => {
   const { origin, logIn } = await start(t, { as: identityOf({ as: ['token:ada'] }) })
   await logIn('token#ada')
   assert.ok(!(await callAs(origin, undefined, 'notes:about')).isError)
 })
 
-test('a gateway that knows no caller by an issuer leaves the server out, and serves no page', async t => {
+test('a gateway without an issuer of its callers does not accept the server, and serves no login page', async t => {
   const { space } = await start(t)
   const portolan = (...args: string[]) =>
     run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'check', ...args, space.folder])

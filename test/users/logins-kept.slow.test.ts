@@ -1,4 +1,4 @@
-/** The logins that a laptop keeps: renewed once for all, deleted when they are of no use any more or their server is gone. */
+/** The logins that a laptop keeps: renewed once for all waiting calls, and deleted when they can no longer be renewed or their server is gone. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { start } from './login-gateway.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
-test('a refused token is renewed once for all calls that wait, and kept while nobody can renew it', async t => {
+test('a refused token is renewed once for all waiting calls, and kept while the authorization server is down', async t => {
   const { origin, login, refuse, logIn, kept } = await start(t)
   await logIn()
   await callAs(origin, undefined, 'notes:about')
@@ -22,8 +22,10 @@ test('a refused token is renewed once for all calls that wait, and kept while no
   assert.match(away.text, /cannot be reached/)
   assert.equal(kept().length, 1)
   login.away(false)
-  const told = await Promise.all(Array.from({ length: 10 }, () => callAs(origin, undefined, 'notes:about')))
-  for (const { isError, text } of told) assert.ok(!isError, text)
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => callAs(origin, undefined, 'notes:about')),
+  )
+  for (const { isError, text } of answers) assert.ok(!isError, text)
   assert.deepEqual(login.grants, ['authorization_code', 'refresh_token'])
 })
 
@@ -35,7 +37,7 @@ test('a login that the authorization server does not renew is deleted, and the u
   await callAs(origin, undefined, 'notes:about')
   refuse()
   await callAs(origin, undefined, 'notes:about')
-  // Its token for renewal was good once.
+  // The refresh token of this file was already used.
   writeFileSync(file, former)
   const asked = await callAs(origin, undefined, 'notes:about')
   assert.ok(asked.isError && asked.text.endsWith(`${origin}/connect/notes`), asked.text)
@@ -45,7 +47,7 @@ test('a login that the authorization server does not renew is deleted, and the u
   assert.ok(!(await callAs(origin, undefined, 'notes:about')).isError)
 })
 
-test('a renewed token that is refused at once is not renewed for ever', async t => {
+test('a login whose renewed token is refused, too, is deleted instead of renewed again', async t => {
   const { origin, login, refuse, logIn, kept } = await start(t)
   await logIn()
   for (let calls = 0; calls < 2; calls++) {
@@ -114,6 +116,6 @@ test('portolan logins lists what is kept, without tokens, and deletes it', async
   const deleted = await portolan('notes', '--delete')
   assert.deepEqual([deleted.code, deleted.stdout], [0, 'deleted: 1\n'], deleted.stderr)
   assert.deepEqual(kept(), [])
-  // The gateway that runs keeps no copy.
+  // The running gateway keeps no copy.
   assert.ok((await callAs(origin, undefined, 'notes:about')).text.endsWith(`${origin}/connect/notes`))
 })

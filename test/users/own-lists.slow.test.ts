@@ -1,4 +1,4 @@
-/** Users of a laptop's gateway whose lists differ (`discovery.perUser`): of a server over HTTP, and of processes of their own. */
+/** Users of a laptop's gateway whose lists differ (`discovery.perUser`): those of a server over HTTP, and those of their own processes. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

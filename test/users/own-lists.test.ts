@@ -1,4 +1,4 @@
-/** Users whose lists differ (`discovery.perUser`), before a real server over HTTP: each finds, lists and calls what is in their own lists. */
+/** Users whose lists differ (`discovery.perUser`), with a real server over HTTP: each finds, lists and calls what is in their own lists. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type AccessConfig, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
@@ -97,7 +97,7 @@ test('at the first search each user finds their own tools, and none that only ot
   assert.doesNotMatch(cyd ?? '', /own:payroll|own:ledger/)
 })
 
-test('what is in the lists of a user alone can be called, and what they lack is not sent to the server', async t => {
+test('a user can call tools that only their lists have; calls of tools that these lack are not sent to the server', async t => {
   const { origin, asked } = await start(t)
   const paid = await callAs(origin, tokenOf('ada'), 'own:payroll', { payroll_of: 'dot' })
   assert.equal(paid.text, 'payroll for ada: {"payroll_of":"dot"}')
@@ -115,7 +115,7 @@ test('what is in the lists of a user alone can be called, and what they lack is 
   }
 })
 
-test('native lists of the direct profile and of the server alone are those of the user', async t => {
+test('the lists of the direct profile and of the single server are those of the user', async t => {
   const { origin } = await start(t)
   assert.deepEqual(await listed(origin, 'ada', '/mcp/direct'), ['own__payroll', 'own__weather'])
   assert.deepEqual(await listed(origin, 'ben', '/mcp/direct'), ['own__ledger'])
@@ -136,7 +136,7 @@ test('the lists of a user are read once, however often they search', async t => 
   assert.equal(router.users()[0]?.users.length, NAMES.length)
 })
 
-test('what does not look at lists of users begins no session, and waits for none', async t => {
+test('requests that need no lists of a user begin no session and do not wait', async t => {
   const { origin, own, router } = await start(t)
   own.break('ada', 'hangs')
   const token = tokenOf('ada')
@@ -150,7 +150,7 @@ test('what does not look at lists of users begins no session, and waits for none
   assert.deepEqual([own.requests, router.users()[0]?.users ?? []], [[], []])
 })
 
-test('rules apply to what only a user has, and where no rule speaks of the server nothing is read', async t => {
+test('rules apply to the lists of a user, which are not read if no rule grants that user the server', async t => {
   const tools = { allow: ['pay*'], deny: [], readOnly: false }
   const rules = [rule('ada', 'own', { tools }), rule('ben', 'other')]
   const { origin, own } = await start(t, { rules })
@@ -160,7 +160,7 @@ test('rules apply to what only a user has, and where no rule speaks of the serve
   assert.ok(!own.requests.some(request => request.startsWith('ben')))
 })
 
-test('the audit says what rules deny of the lists of a user, and nothing of what these lack', async t => {
+test('the audit names a tool of the lists of a user that rules deny, but none that these lists lack', async t => {
   const sink = createSink()
   const rules = [
     rule('ada', 'own', { tools: { allow: ['wea*'], deny: [], readOnly: false } }),
@@ -176,11 +176,11 @@ test('the audit says what rules deny of the lists of a user, and nothing of what
   ] as const)
     await callAs(origin, tokenOf(user), `own:${tool}`, { [`${tool}_of`]: 'x' })
   await router.close(0)
-  const told = sink.lines().map(({ decision, reason, rule: by, caller, target }) => {
+  const decisions = sink.lines().map(({ decision, reason, rule: by, caller, target }) => {
     const what = [caller?.subject, decision, by ?? reason, target?.tool]
     return what.join(' ')
   })
-  assert.deepEqual(told.sort(), [
+  assert.deepEqual(decisions.sort(), [
     'ada allowed ada weather',
     'ada denied NotGranted payroll',
     'ben allowed NotFound ',
@@ -188,7 +188,7 @@ test('the audit says what rules deny of the lists of a user, and nothing of what
   ])
 })
 
-test('a user without credentials, or whose lists cannot be read, has the shared ones', async t => {
+test('a user without credentials, or whose lists cannot be read, gets the shared lists', async t => {
   const { origin, own, log } = await start(t)
   own.break('ada', 'fails')
   assert.deepEqual(await listed(origin, 'guest', '/mcp/direct'), ['own__weather'])
@@ -197,7 +197,7 @@ test('a user without credentials, or whose lists cannot be read, has the shared 
   assert.deepEqual(await listed(origin, 'ben', '/mcp/direct'), ['own__ledger'])
 })
 
-test('a request waits two seconds for lists that do not come, and has the shared ones then', async t => {
+test('a request waits two seconds for lists that do not arrive, then gets the shared ones', async t => {
   const clock = createManualClock(NOW)
   const { origin, own, asked } = await start(t, {}, {}, { clock })
   own.break('ada', 'hangs')
@@ -217,19 +217,19 @@ test('a user is notified of a changed list, and has the new tool', async t => {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const stream = await fetch(`${origin}/mcp/direct`, { headers, signal: stop.signal })
-  const told = (async () => {
+  const notified = (async () => {
     for await (const chunk of stream.body ?? [])
       if (Buffer.from(chunk).toString().includes('tools/list_changed')) return true
     return false
   })()
   await until(() => own.requests.includes('ada GET'))
   own.add('ada', 'deploy')
-  assert.ok(await told)
+  assert.ok(await notified)
   assert.match(await find(origin, 'ada', 'deploy a release'), /own:deploy/)
   assert.doesNotMatch(await find(origin, 'ben', 'deploy a release'), /own:deploy/)
 })
 
-test('when the shared lists change, those of users are read again beside them', async t => {
+test('when the shared lists change, those of users are read again, too', async t => {
   const { origin, own, reload, asked } = await start(t)
   await find(origin, 'ada', 'weather')
   own.add('', 'deploy')
@@ -244,13 +244,13 @@ test('when the shared lists change, those of users are read again beside them', 
   assert.ok(asked('ada', 'tools/list') >= 2)
 })
 
-test('without the field, nothing is read for users', async t => {
+test('without `discovery.perUser`, no lists of users are read', async t => {
   const { origin, own } = await start(t, {}, { ownLists: undefined })
   assert.deepEqual(await listed(origin, 'ada', '/mcp/direct'), ['own__weather'])
   assert.deepEqual(own.requests, [])
 })
 
-test('what a user has ends with it, and is read again at their next request', async t => {
+test('the lists of a user who is ended are read again at their next request', async t => {
   const { origin, router, asked } = await start(t)
   assert.match(await find(origin, 'ada', 'salaries'), /own:payroll/)
   const [ada] = router.users()[0]?.users ?? []
@@ -259,7 +259,7 @@ test('what a user has ends with it, and is read again at their next request', as
   assert.equal(asked('ada', 'tools/list'), 2)
 })
 
-test('in a router that gets the vectors of all with the lists, tools of one user are found by meaning too', async t => {
+test("a router that gets vectors with the shared lists also finds tools of a user's own lists by meaning", async t => {
   const texts: string[] = []
   const isAbout = (text: string) => /salaries|zorblat/.test(text)
   const vectorOf = (text: string) => quantize(isAbout(text) ? [1, 0, 0.1] : [0, 1, 0.1])

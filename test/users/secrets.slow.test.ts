@@ -1,4 +1,4 @@
-/** Credentials of each user on a laptop: a Secret is in what its user has, and nowhere else. */
+/** Credentials of each user on a laptop: a Secret is in the process or the requests of its user, and nowhere else. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,13 +32,13 @@ test('the Secrets of fifty users are in their own processes, and nowhere else', 
     for (const name of names) writeSecret(space, name, { API_KEY: canary(name) })
   }
   const { origin, gateway, log } = await start(t, [...names, 'guest'], SECRETS, { write })
-  const told = await Promise.all(
+  const answers = await Promise.all(
     names.map(async name => {
       await callAs(origin, tokenOf(name), 'notes:note', { text: canary(name) })
       return { name, ...(await callAs(origin, tokenOf(name), 'notes:about')) }
     }),
   )
-  for (const { name, raw, text } of told) {
+  for (const { name, raw, text } of answers) {
     const { pid, env } = JSON.parse(text) as About
     assert.equal(env.API_KEY, canary(name))
     const ownEnvironment = readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -75,7 +75,7 @@ test('a user whose Secret changes gets a new process with the new value, and oth
 })
 
 for (const era of ['2025', '2026'] as const)
-  test(`a server of ${era} over HTTP gets the header of the user who calls, and none to read its lists`, async t => {
+  test(`a server of ${era} over HTTP gets the header of the user who calls; lists are read with the header of the manifest`, async t => {
     const notes = await startNotes(era)
     t.after(() => notes.close())
     const write = (space: Workspace) => {

@@ -57,10 +57,10 @@ async function start(t: TestContext, names: readonly string[], values: (name: st
 test('the Secrets of fifty users are in the requests of their users, and in no answer, log or metric', async t => {
   const canary = (name: string) => `secret-of-${name}`
   const { origin, notes, router, log } = await start(t, NAMES, name => `${canary(name)}\n`)
-  const told = await Promise.all(
+  const answers = await Promise.all(
     NAMES.map(async name => ({ name, ...(await callAs(origin, tokenOf(name), 'notes:about')) })),
   )
-  for (const { name, text, raw } of told) {
+  for (const { name, text, raw } of answers) {
     const { headers } = JSON.parse(text) as { headers: Record<string, string> }
     assert.equal(headers.authorization, `Bearer ${canary(name)}`)
     assert.equal(headers['x-plain'], 'for all')

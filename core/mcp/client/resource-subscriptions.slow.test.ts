@@ -31,15 +31,15 @@ function upstreamOf(t: Test, server: Server, more: More = {}): Upstream {
 
 /** Subscribes to a resource; `next` waits for the uri of the next update. */
 async function subscribe(upstream: Upstream, uri: string, more: Partial<Caller> = {}) {
-  const told: string[] = []
+  const updates: string[] = []
   const stop = new AbortController()
-  const onUpdate = ({ params }: Notification) => void told.push(String(params?.uri))
+  const onUpdate = ({ params }: Notification) => void updates.push(String(params?.uri))
   const answered = await upstream.subscribe?.({ uri, onUpdate, caller: createCaller(more) }, stop.signal)
   const next = async () => {
-    await until(() => told.length > 0)
-    return told.shift()
+    await until(() => updates.length > 0)
+    return updates.shift()
   }
-  return { answered, told, next, stop: () => stop.abort() }
+  return { answered, updates, next, stop: () => stop.abort() }
 }
 
 for (const transport of ['streamable-http', 'sse'] as const) {
@@ -53,7 +53,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     ann.stop()
     await server.touch(ONE)
     assert.equal(await bob.next(), ONE)
-    assert.deepEqual(ann.told, [])
+    assert.deepEqual(ann.updates, [])
     bob.stop()
     await server.heard.logged(`unsubscribe ${ONE}`)
     assert.deepEqual(server.heard.entries, [`subscribe ${ONE}`, `unsubscribe ${ONE}`])
@@ -65,10 +65,10 @@ for (const transport of ['streamable-http', 'sse'] as const) {
     const upstream = upstreamOf(t, server, { transport, clock })
     const subscribed = await subscribe(upstream, ONE)
     await server.breakOff()
-    const { told } = subscribed
+    const { updates } = subscribed
     await until(() => {
-      if (told.length === 0) clock.advance(100)
-      return told.length > 0
+      if (updates.length === 0) clock.advance(100)
+      return updates.length > 0
     })
     assert.equal(await subscribed.next(), ONE)
     await server.touch(ONE)
@@ -76,7 +76,7 @@ for (const transport of ['streamable-http', 'sse'] as const) {
   })
 }
 
-test('each client subscribes on its own session, and stops with it', async t => {
+test('each client subscribes on its own session, and its subscriptions end with the session', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server, { sessions: 'perClient' })
   const [ann, bob] = [
@@ -89,14 +89,14 @@ test('each client subscribes on its own session, and stops with it', async t => 
   await server.log.logged('DELETE')
   await server.touch(ONE)
   assert.equal(await bob.next(), ONE)
-  assert.deepEqual(ann.told, [])
+  assert.deepEqual(ann.updates, [])
 })
 
-test('a refused subscription is an answer', async t => {
+test('a refused subscription is answered with an error, an accepted one without', async t => {
   const older = upstreamOf(t, await startAskingLegacy('streamable-http'))
   assert.match((await subscribe(older, 'note://none')).answered?.error?.message ?? '', /No such note/)
-  const none = await startRude({ 'subscriptions/listen': answer({}), 'resources/subscribe': answer({}) })
-  assert.equal((await subscribe(upstreamOf(t, none), ONE)).answered?.error, undefined)
+  const accepting = await startRude({ 'subscriptions/listen': answer({}), 'resources/subscribe': answer({}) })
+  assert.equal((await subscribe(upstreamOf(t, accepting), ONE)).answered?.error, undefined)
 })
 
 test('all subscriptions at a newer server share one stream, which is replaced before the old one ends', async t => {
@@ -119,7 +119,7 @@ test('all subscriptions at a newer server share one stream, which is replaced be
   for (const subscribed of [one, two, again]) subscribed.stop()
   await until(() => listens().filter(entry => entry.startsWith('closed')).length > 1)
   server.touch(ONE)
-  assert.deepEqual([...one.told, ...two.told, ...again.told], [])
+  assert.deepEqual([...one.updates, ...two.updates, ...again.updates], [])
 })
 
 test('the stream of a newer server is opened again after it broke, and its resources are reported as changed', async t => {
@@ -148,7 +148,7 @@ test('list_changed of a newer server reaches listeners', async t => {
   assert.deepEqual(heard[0], { kind: 'listChanged', list: 'tools' })
 })
 
-test('more subscriptions than there is room for are refused', async t => {
+test('subscriptions to more resources than the limit are refused', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
   const uris = Array.from({ length: MAX_RESOURCES }, (_, at) => `note://${at}`)
@@ -158,7 +158,7 @@ test('more subscriptions than there is room for are refused', async t => {
   await subscribe(upstream, ONE)
 })
 
-test('a subscriber that leaves before the server accepts gets no updates', async t => {
+test('a subscriber that has left before its request leaves no subscription at the server', async t => {
   const server = await startAskingLegacy('streamable-http')
   const upstream = upstreamOf(t, server)
   await assert.rejects(

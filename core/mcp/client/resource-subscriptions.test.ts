@@ -9,7 +9,7 @@ import { ResourceSubscriptions } from './resource-subscriptions.ts'
 
 const ONE = 'note://one'
 const TWO = 'note://two'
-const TAKEN: McpResponse = { result: {} }
+const ACCEPTED: McpResponse = { result: {} }
 const REFUSED: McpResponse = { error: { code: -32002, message: 'No such note' } }
 
 test('a subscriber that comes during the first request shares it, also if the first subscriber has left', async () => {
@@ -17,8 +17,8 @@ test('a subscriber that comes during the first request shares it, also if the fi
   const [ann, bob] = [subscribe(ONE), subscribe(ONE)]
   ann.stop()
   await assert.rejects(ann.answered, { code: 'cancelled' })
-  answer(TAKEN)
-  assert.deepEqual(await bob.answered, TAKEN)
+  answer(ACCEPTED)
+  assert.deepEqual(await bob.answered, ACCEPTED)
   assert.deepEqual(sent, [`subscribe ${ONE}`])
   bob.stop()
   assert.deepEqual(sent.slice(1), [`unsubscribe ${ONE}`, 'release'])
@@ -30,7 +30,7 @@ test('a subscription that has no subscriber left when it is accepted is cancelle
   ann.stop()
   await assert.rejects(ann.answered, { code: 'cancelled' })
   assert.equal(subscriptions.size, 1)
-  answer(TAKEN)
+  answer(ACCEPTED)
   await turn()
   assert.deepEqual([sent.slice(1), subscriptions.size], [[`unsubscribe ${ONE}`, 'release'], 0])
 })
@@ -46,52 +46,52 @@ test('a refusal answers all waiting subscribers, and the next one requests again
   assert.deepEqual(sent, [`subscribe ${ONE}`, 'release', `subscribe ${ONE}`])
 })
 
-test('a resource that is refused on the next session is tried again, with growing delays; updates of the others continue at once', async () => {
+test('a resource that is refused on the next session is requested again, with growing delays; others are not delayed', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
-  answer(TAKEN, TAKEN)
+  answer(ACCEPTED, ACCEPTED)
   await Promise.all([one.answered, two.answered])
   subscriptions.lost()
   clock.advance(1_000)
-  answer(REFUSED, TAKEN)
+  answer(REFUSED, ACCEPTED)
   await turn()
-  assert.deepEqual([one.told, two.told], [[], [TWO]])
+  assert.deepEqual([one.updates, two.updates], [[], [TWO]])
   sent.length = 0
   for (const pause of [2_000, 4_000, 8_000]) {
     clock.advance(pause - 1)
     assert.deepEqual(sent, [])
     clock.advance(1)
     assert.deepEqual(sent.splice(0), [`subscribe ${ONE}`])
-    answer(pause < 8_000 ? REFUSED : TAKEN)
+    answer(pause < 8_000 ? REFUSED : ACCEPTED)
     await turn()
   }
-  assert.deepEqual([one.told, two.told, clock.pending()], [[ONE], [TWO], 0])
+  assert.deepEqual([one.updates, two.updates, clock.pending()], [[ONE], [TWO], 0])
 })
 
 test('a session that already exists is used at once, and an answer of the previous one is ignored', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
-  answer(TAKEN)
+  answer(ACCEPTED)
   await one.answered
   subscriptions.renewed()
   assert.deepEqual(sent.splice(0).slice(2), [`subscribe ${ONE}`])
-  answer(TAKEN, TAKEN) // The first is from the previous session.
-  assert.deepEqual(await two.answered, TAKEN)
+  answer(ACCEPTED, ACCEPTED) // The first is from the previous session.
+  assert.deepEqual(await two.answered, ACCEPTED)
   await turn()
   clock.advance(1_000)
   assert.deepEqual(sent, [`subscribe ${TWO}`])
-  answer(TAKEN)
+  answer(ACCEPTED)
   await turn()
-  assert.deepEqual([one.told, two.told], [[ONE], [TWO]])
+  assert.deepEqual([one.updates, two.updates], [[ONE], [TWO]])
 })
 
-test('a session that is lost by the time of the request is followed by one more', async () => {
+test('a request whose session was lost is repeated once, on the next session', async () => {
   const { subscribe, answer, sent } = start()
   const one = subscribe(ONE)
   answer('lost')
   await turn()
-  answer(TAKEN)
-  assert.deepEqual(await one.answered, TAKEN)
+  answer(ACCEPTED)
+  assert.deepEqual(await one.answered, ACCEPTED)
   const two = subscribe(TWO)
   answer('lost')
   await turn()
@@ -103,7 +103,7 @@ test('a session that is lost by the time of the request is followed by one more'
 test('subscriptions without subscribers are not renewed', async () => {
   const { subscribe, sent, answer, subscriptions, clock } = start()
   const one = subscribe(ONE)
-  answer(TAKEN)
+  answer(ACCEPTED)
   await one.answered
   subscriptions.lost()
   one.stop()
@@ -113,16 +113,16 @@ test('subscriptions without subscribers are not renewed', async () => {
 test('an update of a part of a resource reaches subscribers of the whole', async () => {
   const { subscribe, answer, subscriptions } = start()
   const [one, two] = [subscribe(ONE), subscribe(TWO)]
-  answer(TAKEN, TAKEN)
+  answer(ACCEPTED, ACCEPTED)
   await two.answered
   subscriptions.updated({ method: 'notifications/resources/updated', params: { uri: `${ONE}/part` } })
-  assert.deepEqual([one.told, two.told], [[`${ONE}/part`], []])
+  assert.deepEqual([one.updates, two.updates], [[`${ONE}/part`], []])
 })
 
 test('closing ends all waits and timers', async () => {
   const { subscribe, answer, subscriptions, clock } = start()
   const one = subscribe(ONE)
-  answer(TAKEN)
+  answer(ACCEPTED)
   await one.answered
   subscriptions.lost()
   const two = subscribe(TWO)
@@ -152,15 +152,15 @@ function start() {
     for (const one of answers) waiting.shift()?.(one)
   }
   const subscribe = (uri: string) => {
-    const told: unknown[] = []
+    const updates: unknown[] = []
     const end = new AbortController()
     const answered = subscriptions.subscribe(
-      { uri, caller: OURSELVES, onUpdate: ({ params }) => void told.push(params?.uri) },
+      { uri, caller: OURSELVES, onUpdate: ({ params }) => void updates.push(params?.uri) },
       end.signal,
     )
     answered.catch(() => {})
     return {
-      told,
+      updates,
       answered,
       stop: () => end.abort(),
       listeners: () => getEventListeners(end.signal, 'abort').length,

@@ -65,6 +65,6 @@ for (const [title, behaviour, expected] of faults)
     await assert.rejects(client.request('tools/call', { name: 'x' }, never), expected)
   })
 
-test('a closed port is Unreachable', async () => {
+test('a closed port is a fault upstream_unreachable', async () => {
   await assert.rejects(connectSdkClient('http://127.0.0.1:1/mcp', never), { code: 'upstream_unreachable' })
 })

@@ -1,4 +1,4 @@
-/** Discovery of the same lists from servers of both eras: the same catalog, but for the protocol and what an era forbids. */
+/** Discovery of the same lists from servers of both eras: the same catalog, except for the protocol and what an era forbids. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startAskingModern } from '../../../test/upstreams/http/asking-modern.ts'
@@ -67,7 +67,7 @@ async function startLists(era: Era, tools: readonly unknown[], onDeclared = (_ca
   })
 }
 
-test('the same lists give the same catalog, but for the protocol', async t => {
+test('the same lists give the same catalog, except for the protocol', async t => {
   const tools = [TOOL, { ...TOOL, name: 'b', extra: { kept: true } }, { name: '' }]
   const [older, newer] = await Promise.all(
     (['legacy', 'modern'] as const).map(async era => discovered(t, await startLists(era, tools))),
@@ -81,7 +81,7 @@ test('the same lists give the same catalog, but for the protocol', async t => {
   assert.deepEqual(same(newer), same(older))
 })
 
-test('a tool with an invalid header mark is left out where clients must follow marks', async t => {
+test('a tool with an invalid x-mcp-header is left out only in the newer era, which requires the headers', async t => {
   const inputSchema = {
     type: 'object',
     properties: { region: { type: 'string', 'x-mcp-header': 'two words' } },
@@ -92,7 +92,7 @@ test('a tool with an invalid header mark is left out where clients must follow m
   assert.equal((await discovered(t, await startLists('legacy', tools))).tools.length, 2)
 })
 
-test('a server of SDK 2.x that serves the newer era alone is discovered', async t => {
+test('a server of SDK 2.x that serves only the newer era is discovered', async t => {
   const { protocol, tools, resources, serverInfo } = await discovered(t, await startAskingModern('modern'))
   assert.equal(protocol, '2026-07-28')
   assert.equal(serverInfo?.name, 'asking')
@@ -106,7 +106,7 @@ for (const [era, sessions] of [
   ['modern', 'shared'],
   ['modern', 'perClient'],
 ] as const)
-  test(`a tool that a ${era} server, ${sessions}, lists only to clients with all capabilities is found`, async t => {
+  test(`discovery of a ${era} server with ${sessions} sessions declares all capabilities`, async t => {
     const declared: unknown[] = []
     const lists = await startLists(era, [TOOL], meta => declared.push(meta))
     await discovered(t, lists, sessions)

@@ -48,7 +48,7 @@ test('bad tools of a child are left out with their reasons', async () => {
   assert.equal(catalog.invalid.length, 8)
 })
 
-test('a child whose pages repeat is cut off', async () => {
+test('the list of a child whose pages repeat is cut off', async () => {
   const catalog = await discoverMode('cursor-loop')
   assert.deepEqual(namesOf(catalog), ['again', 'first'])
   assert.match(catalog.invalid[0]?.reason ?? '', /repeats an earlier cursor/)
@@ -73,7 +73,7 @@ test('tools are requested also from a child that does not declare them', async (
   assert.ok((await discoverMode('undeclared-tools')).tools.length > 0)
 })
 
-test('a child that dies while it lists is a fault', async () => {
+test('the death of a child while it lists is a fault', async () => {
   await assert.rejects(discoverMode('die-in-list'), { name: 'Fault' })
 })
 

@@ -99,7 +99,7 @@ test('a server of SDK 2.x is discovered', async t => {
   )
 })
 
-test('replayed catalogs come out as they were recorded, with equal digests each time', async t => {
+test('replayed catalogs are discovered as they were recorded, with the same digest each time', async t => {
   const replay = await startReplay({ catalogs: readOwn() })
   t.after(replay.close)
   for (const { name, tools } of replay.catalogs.slice(0, 3)) {
@@ -194,7 +194,7 @@ const endless: [string, Behaviour, number, RegExp][] = [
 ]
 
 for (const [title, list, tools, reason] of endless)
-  test(`a list ${title} is cut and says so`, async t => {
+  test(`a list ${title} is cut, and the reason is given`, async t => {
     const [catalog] = await all(await listing(t, { 'tools/list': list }))
     assert.equal(catalog?.tools.length, tools)
     assert.match(catalog?.invalid[0]?.reason ?? '', reason)
@@ -207,7 +207,7 @@ const failing: [string, Behaviour, Fault['code']][] = [
       void response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: 'no' } })),
     'upstream_rejected',
   ],
-  ['holds no list', answer({ stools: [] }), 'upstream_protocol'],
+  ['is missing from its answer', answer({ stools: [] }), 'upstream_protocol'],
   ['is not JSON', raw(200, 'application/json', 'oops'), 'upstream_protocol'],
   [
     'is over the limit',
@@ -230,7 +230,7 @@ test('tools/list that hangs times out', async t => {
   await assert.rejects(found, { code: 'upstream_timeout', message: /tools\/list/ })
 })
 
-test('tools are requested also from a server that declares none, and it may have none', async t => {
+test('tools are also requested from a server that declares none; if it has no such method, the list is empty', async t => {
   const initialize = answer({ protocolVersion: '2025-06-18', capabilities: {} })
   const tools = await all(remote(t, await startRude({ initialize, 'tools/list': answer({ tools: [TOOL] }) })))
   assert.deepEqual(

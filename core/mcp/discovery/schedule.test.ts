@@ -33,7 +33,7 @@ test('the interval of a manifest is never less than a second', () => {
   assert.equal(discoveryIntervalMs(server), 1_000)
 })
 
-test('after list_changed a server is read again soon, at most once a second, and further ones do not delay that', () => {
+test('after list_changed a server is read soon, at most once a second; further notifications do not delay it', () => {
   const schedule = readAt(5_000)
   schedule.changed(5_100)
   schedule.changed(5_900)
@@ -45,7 +45,7 @@ test('after list_changed a server is read again soon, at most once a second, and
   assert.equal(quiet.dueAt(INTERVAL_MS), 5_100)
 })
 
-test('after list_changed without a change a server is read later each time, up to a minute, until a list changed', () => {
+test('after list_changed without a real change the delay grows, up to a minute, until a list has changed', () => {
   const schedule = readAt(0)
   const gapAfter = (isNew: boolean): number => {
     schedule.changed(0)
@@ -79,7 +79,7 @@ test('a read that was cancelled is still due', () => {
   assert.equal(schedule.dueAt(INTERVAL_MS), 2_200)
 })
 
-test('failures are retried later each time: soon for remote servers, later for processes and missing credentials', () => {
+test('failures are retried with growing delays: up to 10 s for remote servers, up to a minute for others', () => {
   const waits = (what: 'process' | 'pods' | 'remote' | 'refused') => {
     const schedule = createSchedule(() => 1)
     return Array.from({ length: 20 }, () => {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { JsonObject } from '../../json.ts'
 import { askable, capabilityCode, missingCapabilities, readCapabilityCode } from './capabilities.ts'
 
-test('only elicitation, sampling and roots are questions that a client declares', () => {
+test('of the capabilities of a client, only elicitation, sampling and roots permit questions', () => {
   const all = {
     elicitation: {},
     sampling: {},
@@ -51,7 +51,7 @@ test('declared capabilities are written as a few letters and read back', () => {
   assert.equal(capabilityCode({ roots: { listChanged: false } }), 'r')
 })
 
-test('each kind of question needs its capability: elicitation alone means forms, not URLs or tools', () => {
+test('each question needs its capability: without members, elicitation permits no URLs and sampling no tools', () => {
   const form = { method: 'elicitation/create', params: {} }
   const url = { method: 'elicitation/create', params: { mode: 'url' } }
   const sampling = { method: 'sampling/createMessage', params: {} }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changesFilter, changingLists, declares } from './declares.ts'
 
-test('only a plain true declares anything', () => {
+test('only the value true declares a capability', () => {
   assert.equal(declares({ subscribe: true }, 'subscribe'), true)
   for (const capability of [undefined, null, true, {}, { subscribe: 'true' }, { listChanged: true }])
     assert.equal(declares(capability, 'subscribe'), false)

@@ -1,4 +1,4 @@
-/** How requests are written. */
+/** How requests, notifications of progress and header values are written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,8 +17,8 @@ test('arguments are sent as the caller wrote them, on one line, even if other pa
   assert.ok(text.includes('"arguments":{ "n":12345678901234567890,  "s":"a\\nb"}}'))
   assert.doesNotMatch(text, /[\r\n]/)
   assert.deepEqual(JSON.parse(text).params._meta, { progressToken: 7, x: 1 })
-  const alone = requestText(8, { ...call, params: { arguments: {} }, argumentsText: '{}' })
-  assert.equal(alone, '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"arguments":{}}}')
+  const minimal = requestText(8, { ...call, params: { arguments: {} }, argumentsText: '{}' })
+  assert.equal(minimal, '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"arguments":{}}}')
 })
 
 test('a request is the same with and without the text of its arguments', () => {
@@ -35,15 +35,15 @@ test('a request is the same with and without the text of its arguments', () => {
   )
 })
 
-test('progress reaches a call under the token that its caller gave, and no other', () => {
-  const told: unknown[] = []
-  const hearing = callOf({ notify: one => void told.push(one) })
+test('progress reaches a caller under its own token, and only if the caller gave one', () => {
+  const received: unknown[] = []
+  const listening = callOf({ notify: one => void received.push(one) })
   const progress = { method: 'notifications/progress', params: { progressToken: 1, progress: 5 } }
-  notifyCaller(hearing, progress)
-  notifyCaller({ ...hearing, params: { _meta: { traceparent: 'x' } } }, progress)
-  assert.deepEqual(told, [])
-  notifyCaller({ ...hearing, params: { _meta: { progressToken: 'mine' } } }, progress)
-  assert.deepEqual(told, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
+  notifyCaller(listening, progress)
+  notifyCaller({ ...listening, params: { _meta: { traceparent: 'x' } } }, progress)
+  assert.deepEqual(received, [])
+  notifyCaller({ ...listening, params: { _meta: { progressToken: 'mine' } } }, progress)
+  assert.deepEqual(received, [{ method: progress.method, params: { progressToken: 'mine', progress: 5 } }])
 })
 
 test('every text can be sent as the value of a header', () => {

@@ -1,4 +1,4 @@
-/** Header marks in a schema, valid and invalid ones, and the headers of a call. */
+/** `x-mcp-header` marks in a schema, valid and invalid ones, and the headers of a call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../json.ts'
@@ -12,7 +12,7 @@ const schemaOf = (properties: JsonObject, more: JsonObject = {}): JsonObject => 
   ...more,
 })
 
-test('headers are made of the given marked arguments, at any depth', () => {
+test('headers are made from the arguments that the schema marks, at any depth', () => {
   const schema = schemaOf({
     region: marked('Region'),
     on: marked('On', { type: 'boolean' }),
@@ -29,7 +29,7 @@ test('headers are made of the given marked arguments, at any depth', () => {
   })
 })
 
-test('a rounded number is in no header, and no argument is taken from a prototype', () => {
+test('no header is made from a number that was rounded or from a property of a prototype', () => {
   const schema = schemaOf({
     id: marked('Id', { type: 'integer' }),
     constructor: schemaOf({ name: marked('Name') }),

@@ -21,7 +21,7 @@ test('subscribers get the update without the id of our own subscription', () => 
   assert.equal(readUpdate({ method }), undefined)
 })
 
-test('an update of a part counts, one of a longer name does not', () => {
+test('a subscription covers updates of parts of its resource, but not of longer names', () => {
   for (const [subscribed, uri] of [
     ['a://one', 'a://one'],
     ['a://one', 'a://one/part'],

@@ -7,12 +7,12 @@ import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type Connections, watchConnections } from './connections.ts'
 
-/** Real time. A socket is cut after twice as long: Node first compares how much it has left to send. */
+/** In real time, since Node measures it. A socket is cut after twice as long: Node first compares how much it has left to send. */
 const STALL_MS = 1_000
 const LARGE = Buffer.alloc(32 * 1024 * 1024)
 const GET = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
-test('a client that does not read its answer is cut off, one that reads slowly or waits is not', async t => {
+test('a client that does not read its answer is cut off; one that reads slowly or waits is not', async t => {
   const answered: Socket[] = []
   const { dial, clock } = await start(t, ({ url, socket }, raw) => {
     answered.push(socket)
@@ -25,17 +25,17 @@ test('a client that does not read its answer is cut off, one that reads slowly o
   waiting.write(GET.replace('/', '/wait'))
   for (const socket of [stalled, slow]) await once(socket, 'readable')
   clock.advance(STALL_MS)
-  let taken = 0
+  let received = 0
   for await (const chunk of slow) {
-    taken += chunk.length
-    if (taken > LARGE.length) slow.end()
+    received += chunk.length
+    if (received > LARGE.length) slow.end()
     if (!answered[0]?.destroyed) await new Promise(resolve => setTimeout(resolve, 2))
   }
-  assert.ok(taken > LARGE.length)
+  assert.ok(received > LARGE.length)
   while (!answered[0]?.destroyed) await new Promise(setImmediate)
-  let left = 0
-  for await (const chunk of stalled) left += chunk.length
-  assert.ok(left < LARGE.length, 'the rest was not sent')
+  let delivered = 0
+  for await (const chunk of stalled) delivered += chunk.length
+  assert.ok(delivered < LARGE.length, 'the rest was not sent')
   assert.equal(waiting.destroyed, false)
 })
 

@@ -22,8 +22,8 @@ function listener(client?: string) {
 
 test('a listener gets its events until it leaves, and all listeners end together', async () => {
   const listeners = new Listeners()
-  const [ann, bob, nobody] = [listener('ann'), listener('bob'), listener()]
-  const served = [ann, bob, nobody].map(({ listening }) => listeners.listen(listening))
+  const [ann, bob, unnamed] = [listener('ann'), listener('bob'), listener()]
+  const served = [ann, bob, unnamed].map(({ listening }) => listeners.listen(listening))
   listeners.tell(CHANGED, client => client === 'ann')
   bob.leave()
   await served[1]
@@ -31,10 +31,10 @@ test('a listener gets its events until it leaves, and all listeners end together
   listeners.endAll()
   await Promise.all(served)
   listeners.tell(CHANGED, () => true)
-  assert.deepEqual([ann.heard.length, bob.heard.length, nobody.heard.length], [2, 0, 1])
+  assert.deepEqual([ann.heard.length, bob.heard.length, unnamed.heard.length], [2, 0, 1])
 })
 
-test('a listener that comes too late, or beyond the limit, ends at once', async () => {
+test('a listener that has already left, or is beyond the limit, ends at once', async () => {
   const listeners = new Listeners()
   const gone = listener()
   gone.leave()

@@ -41,7 +41,7 @@ test('while requests keep arriving, the wait ends at its limit', async () => {
   const clock = createManualClock()
   const server = createServer()
   let isQuiet = false
-  const waited = watched(server, clock).then(() => {
+  const waited = waitForQuiet(server, clock).then(() => {
     isQuiet = true
   })
   for (const ms of [800, 800, 800]) {
@@ -55,7 +55,7 @@ test('while requests keep arriving, the wait ends at its limit', async () => {
   assert.equal(clock.now(), 3_000)
 })
 
-function watched(server: ReturnType<typeof createServer>, clock: ReturnType<typeof createManualClock>) {
+function waitForQuiet(server: ReturnType<typeof createServer>, clock: ReturnType<typeof createManualClock>) {
   const quiet = watchQuiet(server, clock)
   server.emit('request')
   return quiet.wait(3_000)

@@ -46,7 +46,7 @@ test('the metadata of the newer era is removed, and the rest of _meta stays', ()
   assert.equal(read.logLevel, 'warning')
 })
 
-test('what is no JSON-RPC message is refused, with its id if that is valid', () => {
+test('what is not a JSON-RPC message is refused, with its id if the id is valid', () => {
   const cases: [unknown, string | number | null][] = [
     [null, null],
     [7, null],

@@ -49,8 +49,8 @@ test("a result of the newer era has resultType, the server's name, and cache ter
 })
 
 test('fields that a handler or an upstream has set are kept', () => {
-  const said = { resultType: 'input_required', ttlMs: 5, cacheScope: 'public', requestState: 's' }
-  assert.deepEqual(modern('resources/read', said), { ...said, _meta: NAMED })
+  const given = { resultType: 'input_required', ttlMs: 5, cacheScope: 'public', requestState: 's' }
+  assert.deepEqual(modern('resources/read', given), { ...given, _meta: NAMED })
   const theirs = { 'io.modelcontextprotocol/serverInfo': { name: 'upstream', version: '9' } }
   assert.deepEqual(modern('tools/call', { resultType: 'complete', _meta: theirs }), {
     resultType: 'complete',

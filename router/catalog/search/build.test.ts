@@ -96,7 +96,7 @@ test('resources, templates and prompts are found by kind, address and arguments'
   assert.deepEqual(['onboarding', 'guide prompt', 'page number'].map(first), [0, 1, 2])
 })
 
-test('an exact name or path is first, sure and marked, in every way of writing it', () => {
+test('an exact name or path is first, with full relevance and marked as exact, in every spelling', () => {
   const queries = [
     'tracker:create_issue',
     'tracker__create_issue',

@@ -42,14 +42,14 @@ test('a query that does not begin with a verb asks for nothing in particular', (
 test('tools with another action score less, and tools that write score least for a question', () => {
   const bits = (verb: string) => lexicon.action(verb)
   const asks = { classes: bits('list'), question: false, mentioned: bits('list'), early: bits('list') }
-  const wonders = { classes: lexicon.reading, question: true, mentioned: 0, early: 0 }
+  const questions = { classes: lexicon.reading, question: true, mentioned: 0, early: 0 }
   assert.equal(intentFactor(asks, bits('list'), lexicon), 1)
   assert.equal(intentFactor(asks, 0, lexicon), 1)
   assert.ok(intentFactor(asks, bits('get'), lexicon) > intentFactor(asks, bits('delet'), lexicon))
-  assert.ok(intentFactor(wonders, bits('delet'), lexicon) < intentFactor(asks, bits('delet'), lexicon))
+  assert.ok(intentFactor(questions, bits('delet'), lexicon) < intentFactor(asks, bits('delet'), lexicon))
 })
 
-test('what is to be switched on or off is switched by an update rather than read', () => {
+test('to switch something on or off, tools that enable or update are preferred, then others that write', () => {
   const bits = (verb: string) => lexicon.action(verb)
   const switches = { classes: bits('enabl'), question: false, mentioned: bits('enabl'), early: bits('enabl') }
   assert.equal(intentFactor(switches, bits('enabl'), lexicon), 1)

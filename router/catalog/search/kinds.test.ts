@@ -1,4 +1,4 @@
-/** Tests of how near kinds of tools are to a query, and that what was learned belongs to one encoder. */
+/** Tests of how near kinds of tools are to a query, and that the learned data belongs to the current encoder. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantize, type Vector } from '../../../core/catalog/vectors.ts'
@@ -12,7 +12,7 @@ const components = new Int8Array(Buffer.from(kinds.components, 'base64'))
 const nearKinds = createNearKinds()
 const count = components.length / kinds.dimensions
 
-test('a query that is a kind of tool is nearest to it, and the more kinds are nearer, the less is asked for', () => {
+test('the vector of a kind of tool is nearest to this kind, and the lower the threshold, the more are nearer', () => {
   const own = unit(components.subarray(0, kinds.dimensions))
   const near = nearKinds(own, 0.5)
   assert.ok(near && Math.abs(near.nearest - 1) < 0.01 && near.meanOfNearest < near.nearest)
@@ -26,7 +26,7 @@ test('vectors of another length than the encoder makes are compared with nothing
   assert.equal(nearKinds(quantize([1, 0, 0]), 0.5), undefined)
 })
 
-test('what was learned of similarities was learned with the encoder as it is', () => {
+test('the learned data names the adapter of the current encoder', () => {
   for (const { from } of [kinds, confidence, fusion]) assert.equal(from.adapter, ADAPTER_SHA256, from.script)
 })
 

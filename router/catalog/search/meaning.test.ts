@@ -18,7 +18,7 @@ const documents: SearchDocument[] = [
 ]
 const KINDS_APART = 180
 const index = build()
-/** One direction a tool. */
+/** One direction for each tool. */
 const directions = documents.map((_, at) => direction(at))
 const table = createVectorTable(directions, prepareDots())
 
@@ -28,7 +28,7 @@ test('a similar tool is found without a common word, and is not weak', () => {
   assert.equal(hits[0]?.weak, false)
 })
 
-test('words and meaning together win over each of them alone', () => {
+test('words and meaning together are better than either of them', () => {
   const query = mixed([
     [1, 0.8],
     [3, 0.6],
@@ -55,7 +55,7 @@ test('hidden tools are not found and do not affect the scale, even if they are n
   assert.ok(answer.hits.every(hit => hit.weak) && without.hits.every(hit => hit.document !== 0))
 })
 
-test('the only tool in scope is found by meaning alone', () => {
+test('the only visible tool is found by its meaning', () => {
   const answer = search('whom do I wake tonight', { ...near(4), visible: document => document === 4 })
   assert.deepEqual([answer.total, answer.hits[0]?.document, answer.hits[0]?.weak], [1, 4, false])
 })

@@ -17,7 +17,7 @@ test('identifiers are split at every kind of border, and short names with digits
   for (const [name, words] of Object.entries(cases)) assert.equal(splitIdentifier(name), words)
 })
 
-test('words keep their order, lose their accents and know their stem and their run', () => {
+test('words keep their order, lose their accents, and have a stem and the index of their run of characters', () => {
   const words = wordsOf("Büro's getUsers, naïve")
   assert.deepEqual(
     words.map(({ text, term, run }) => `${text}/${term}/${run}`),
@@ -31,7 +31,7 @@ test('Korean text gives pairs of syllables, with the same letters composed or no
   assert.deepEqual(texts('예약취소'.normalize('NFD')), texts('예약취소'))
 })
 
-test('Chinese text gives pairs of characters, mixed text both', () => {
+test('Chinese text gives pairs of characters, and other words beside it stay whole', () => {
   assert.deepEqual(
     wordsOf('列出分支 API').map(word => word.text),
     ['列出', '出分', '分支', 'api'],

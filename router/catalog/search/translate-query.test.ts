@@ -45,7 +45,7 @@ test('names and numbers of a query stay as they are', () => {
   assert.match(translate('昨日のKS-91477の予約')?.text ?? '', /ks-91477/)
 })
 
-test('letters and articles that are written together are told from the words', () => {
+test('accents, elided articles, numbers and identifiers do not prevent the translation of a query', () => {
   const cases: Record<string, RegExp> = {
     'zeige mir die Größe der Datei': /show.*size.*file/,
     'usuń płatność klienta': /(delete|remove).*payment.*customer/,
@@ -69,7 +69,7 @@ test('no word of a list is both a function word and an entry', () => {
   }
 })
 
-test('the name of a product that is there is not translated, nor left out', () => {
+test('the name of a product of the catalog is neither translated nor left out', () => {
   assert.equal(
     translate('Monde rechercher des articles')?.words.some(({ word }) => word === 'monde'),
     false,
@@ -77,7 +77,7 @@ test('the name of a product that is there is not translated, nor left out', () =
   assert.match(translate('Monde rechercher des articles')?.text ?? '', /^monde /)
 })
 
-test('an unknown Japanese name is no English, and stays in what is searched by words', () => {
+test('an unknown Japanese name is left out of the English text, but stays in the text for the word search', () => {
   const { text, read } = translate('昨日の田中太郎の予約') ?? assert.fail()
   assert.match(text, /^yesterday (booking|reservation)/)
   assert.match(read, /田中太郎/)

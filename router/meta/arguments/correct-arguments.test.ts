@@ -44,15 +44,15 @@ const CORRECTED: [string, JsonObject, JsonObject][] = [
   ['lists in texts', { tags: '["a", "b"]', ids: '["1", 2]' }, { tags: ['a', 'b'], ids: [1, 2] }],
   ['objects in texts', { filter: '{"limit": "3"}' }, { filter: { limit: 3 } }],
   ['values of an enum in texts', { level: '2' }, { level: 2 }],
-  ['null for nothing', { count: null, filter: { limit: null } }, { filter: {} }],
+  ['null for an optional argument', { count: null, filter: { limit: null } }, { filter: {} }],
   ['the first alternative that takes it', { either: '5' }, { either: 5 }],
-  ['lists for the alternative that is one', { either: ['5'] }, { either: [5] }],
-  ['a list of one for what is none', { text: ['y'], ratio: ['0.5'] }, { text: 'y', ratio: 0.5 }],
-  ['another case and other joints of a value', { order: 'NEWEST-first' }, { order: 'newest_first' }],
-  ['another case among constants', { state: 'OPEN' }, { state: 'open' }],
+  ['a list for the alternative that is a list', { either: ['5'] }, { either: [5] }],
+  ['a list of one value for a single value', { text: ['y'], ratio: ['0.5'] }, { text: 'y', ratio: 0.5 }],
+  ['another case and separator in an enum value', { order: 'NEWEST-first' }, { order: 'newest_first' }],
+  ['another case of a constant', { state: 'OPEN' }, { state: 'open' }],
 ]
 for (const [name, given, wanted] of CORRECTED)
-  test(`${name} are corrected, with a note`, () => {
+  test(`corrected, with a note: ${name}`, () => {
     const corrected = correct({ text: 'x', ...given })
     assert.deepEqual(corrected?.args, Object.hasOwn(given, 'text') ? wanted : { text: 'x', ...wanted })
     for (const name of Object.keys(given)) assert.match(corrected?.changes.join('\n') ?? '', new RegExp(name))
@@ -70,7 +70,7 @@ for (const args of WRAPPED)
     assert.deepEqual(correct(args)?.args, { text: 'x', count: 1 })
   })
 
-test('an object with that name is left alone if the tool has or allows such an argument', () => {
+test('an object named input is not unwrapped if the tool has or allows such an argument', () => {
   const own = { type: 'object', properties: { input: { type: 'object' }, text: { type: 'string' } } }
   assert.equal(correct({ input: { text: 'x' } }, own), undefined)
   const open = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: true }
@@ -82,22 +82,22 @@ const LEFT: [string, JsonObject][] = [
   ['a number that would lose digits', { count: '12345678901234567890' }],
   ['a number that was rounded when it was read', { text: 2 ** 60 }],
   ['a fraction for a whole number', { count: '1.5' }],
-  ['a text that is no number', { count: 'many' }],
-  ['empty texts', { count: '' }],
-  ['one slip of two', { count: '5', deep: 'perhaps' }],
-  ['null for what is needed', { text: null }],
+  ['a text that is not a number', { count: 'many' }],
+  ['an empty text for a number', { count: '' }],
+  ['arguments of which only one can be corrected', { count: '5', deep: 'perhaps' }],
+  ['null for a required argument', { text: null }],
   ['a number that would become 0', { ratio: '1e-400' }],
-  ['a list in words', { tags: 'a, b' }],
-  ['a list that is no JSON', { tags: "['a']" }],
-  ['nothing for a list', { tags: '' }],
-  ['a value whose signs mean something', { order: '--newest_first' }],
-  ['a value whose digits are joined otherwise', { order: '1-0' }],
-  ['a name that would take the place of another', { page_size: 1, pageSize: 'x' }],
+  ['a list separated by commas', { tags: 'a, b' }],
+  ['a list that is not JSON', { tags: "['a']" }],
+  ['an empty text for a list', { tags: '' }],
+  ['an enum value with another leading sign', { order: '--newest_first' }],
+  ['an enum value with another separator between digits', { order: '1-0' }],
+  ['a name whose correction would overwrite another argument', { page_size: 1, pageSize: 'x' }],
 ]
 for (const [name, args] of LEFT)
-  test(`${name} is not corrected`, () => assert.equal(correct({ text: 'x', ...args }), undefined))
+  test(`not corrected: ${name}`, () => assert.equal(correct({ text: 'x', ...args }), undefined))
 
-test('names that differ only in case and separators are corrected, if the tool takes or mentions no others', () => {
+test('names that differ only in case and separators are corrected, unless the tool allows any name', () => {
   for (const name of ['page_size', 'PageSize', 'page-size']) {
     const corrected = correct({ text: 'x', [name]: '5' })
     assert.deepEqual(corrected?.args, { text: 'x', pageSize: 5 })
@@ -111,15 +111,15 @@ test('names that differ only in case and separators are corrected, if the tool t
   })
 })
 
-test('arguments are moved out of wrappers also if the tool is called by its own name and has arguments of these names', () => {
+test('arguments are moved out of a wrapper that names the tool, even if the tool has such an argument', () => {
   const schema = { type: 'object', properties: { name: { type: 'string' } } }
   const check: Check = {
     fits: given => checks.fits(schema, given),
     problems: given => checks.problems(schema, given),
   }
-  const around = { name: 'pods:delete', arguments: { name: 'x' } }
-  assert.deepEqual(correctArguments(schema, around, check, ['pods:delete'])?.args, { name: 'x' })
-  assert.equal(correctArguments(schema, { ...around, name: 'y' }, check, ['pods:delete']), undefined)
+  const wrapped = { name: 'pods:delete', arguments: { name: 'x' } }
+  assert.deepEqual(correctArguments(schema, wrapped, check, ['pods:delete'])?.args, { name: 'x' })
+  assert.equal(correctArguments(schema, { ...wrapped, name: 'y' }, check, ['pods:delete']), undefined)
 })
 
 test('for a tool that takes any name, only a useless wrapper is removed', () => {
@@ -162,7 +162,7 @@ test('valid arguments with known names are never changed, and corrected ones are
   )
 })
 
-test('a misspelt name is refused if no other names are allowed, and otherwise noted', () => {
+test('a misspelt name is refused if other names are forbidden, noted by default, and ignored if they are allowed', () => {
   const check = (additionalProperties?: boolean) => {
     const inputSchema = { ...SCHEMA, additionalProperties }
     return checkArguments(checks, { definition: { name: 't', inputSchema } } as never, {

@@ -19,7 +19,7 @@ const { extras } = createFixture({
 }).catalog()
 
 /** The names of the hits that are kept, of hits with these relevances. */
-function left(query: string, relevances: Record<string, number>): JsonValue[] {
+function kept(query: string, relevances: Record<string, number>): JsonValue[] {
   const hits = Object.entries(relevances).map(([name, relevance]) => {
     const item = extras.find(extra => routeOf(extra).definition.name === name) ?? assert.fail()
     return { item, relevance, weak: false, whole: false }
@@ -27,18 +27,18 @@ function left(query: string, relevances: Record<string, number>): JsonValue[] {
   return fittingExtras(query, hits, hits.length).map(({ item }) => routeOf(item).definition.name ?? null)
 }
 
-test('equally relevant ones of a server are left out if the query contains none of their own words', () => {
-  assert.deepEqual(left('forge create branch', { notes: 0.6, charter: 0.62, triage: 0.58 }), [])
+test('equally relevant items of a server are left out if the query contains none of their own words', () => {
+  assert.deepEqual(kept('forge create branch', { notes: 0.6, charter: 0.62, triage: 0.58 }), [])
 })
 
-test('those with an own word in the query are kept: of a name, a description or an argument, in any form', () => {
+test('items are kept if the query has a word of their name, description or argument, in any form', () => {
   const equal = { notes: 0.6, charter: 0.6, triage: 0.6 }
-  assert.deepEqual(left('forge release note', equal), ['notes'])
-  assert.deepEqual(left('what did teams agree', equal), ['charter'])
-  assert.deepEqual(left('forge label', equal), ['triage'])
+  assert.deepEqual(kept('forge release note', equal), ['notes'])
+  assert.deepEqual(kept('what did teams agree', equal), ['charter'])
+  assert.deepEqual(kept('forge label', equal), ['triage'])
 })
 
-test('one that is more relevant than the others of its server is kept: it was found by its meaning', () => {
-  assert.deepEqual(left('rules to work by', { notes: 0.5, charter: 0.8, triage: 0.5 }), ['charter'])
-  assert.deepEqual(left('rules to work by', { charter: 0.8 }), ['charter'])
+test('an item more relevant than the others of its server is kept, since it was found by its meaning', () => {
+  assert.deepEqual(kept('rules to work by', { notes: 0.5, charter: 0.8, triage: 0.5 }), ['charter'])
+  assert.deepEqual(kept('rules to work by', { charter: 0.8 }), ['charter'])
 })

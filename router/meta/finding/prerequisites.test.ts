@@ -43,7 +43,7 @@ test('the description names the tool to call first; alternatives, the tool itsel
     assert.equal(needs(text), undefined, text)
 })
 
-test('broken schemas name nothing', () => {
+test('malformed schemas name no prerequisites', () => {
   for (const schema of [
     { properties: [], required: ['a'] },
     { properties: { a: 1 }, required: ['a', 2] },

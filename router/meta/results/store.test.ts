@@ -21,7 +21,7 @@ test('a text is kept for ten minutes after its last read, and then its memory is
   assert.equal(clock.pending(), 0)
 })
 
-test('memory is bounded: the least recently used goes first', () => {
+test('memory is bounded: the least recently used texts are dropped first', () => {
   const store = createTextStore(createManualClock())
   const third = Math.floor(MAX_KEPT_BYTES / 3)
   for (const id of ['a', 'b', 'c']) store.put(id, kept(third))

@@ -20,7 +20,7 @@ test('a schema that fits is returned as the same object', () => {
   assert.equal(foldSchema(schema, 100, 20).schema, schema)
 })
 
-test('required properties come first with their types; optional ones that are deep keep their type alone', () => {
+test('required properties come first with their types; optional ones that are deep keep only their type', () => {
   const deep = {
     type: 'object',
     description: words(40),
@@ -107,7 +107,7 @@ test('short enums of strings are never cut, and long ones keep values similar to
   }
 })
 
-test('if every property is shown with its type, no comment says that there are more', () => {
+test('if every property is shown with its type, the comment says "only types" and not that there are more', () => {
   const part = { type: 'string', description: words(10), pattern: 'a'.repeat(70), enum: ['on', 'off'] }
   const names = Array.from({ length: 10 }, (_, at) => `flag_${at}`)
   const properties = Object.fromEntries(names.map(name => [name, part]))
@@ -212,7 +212,7 @@ test('every recorded schema is folded within every budget, deterministically, wi
     }
 })
 
-test('many references to one large part take no more time than one', t => {
+test('thousands of references to one large part are folded in bounded time', t => {
   const many = (mark: string) => Array.from({ length: 15_000 }, (_, at) => `${mark}${at}`)
   const keys = Object.fromEntries(many('k').map(key => [key, 1]))
   const large: JsonObject[] = [

@@ -42,7 +42,7 @@ test('references are followed on the way, and "properties" may be left out', () 
   assert.deepEqual(schemaPart(SCHEMA, 'shape/sides'), { type: 'integer' })
 })
 
-test('a pointer to an index of an enum gives the rest of its values', () => {
+test('a pointer to a list of values gives all of them, and one to an index of an enum those from there on', () => {
   assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum'), { enum: ['red', 'green', 'blue'] })
   assert.deepEqual(schemaPart(SCHEMA, '/properties/color/enum/1'), { enum: ['green', 'blue'] })
   assert.deepEqual(schemaPart(SCHEMA, '/required'), { required: ['color'] })

@@ -1,11 +1,11 @@
-/** Tests of what a schema is shown without. */
+/** What is left out of a schema that is shown. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { trimSchema } from './trim.ts'
 
 const trimmed = (schema: object) => trimSchema(schema as never, 100).schema
 
-test('definitions that nothing refers to are left out, and those behind others stay', () => {
+test('unused definitions are left out; those that are used through other definitions stay', () => {
   const properties = { at: { $ref: '#/$defs/Place' } }
   const Place = { anyOf: [{ $ref: '#/$defs/Point' }, { type: 'string' }] }
   const Point = { type: 'object' }
@@ -16,7 +16,7 @@ test('definitions that nothing refers to are left out, and those behind others s
   assert.deepEqual(trimmed({ type: 'object', definitions: { Point } }), { type: 'object' })
 })
 
-test('$schema is left out; a schema with nothing to leave out is returned itself', () => {
+test('$schema is left out; a schema with nothing to leave out is returned as the same object', () => {
   const schema = { type: 'object', properties: {} }
   assert.equal(trimmed(schema), schema)
   const short = trimSchema({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema }, 30)

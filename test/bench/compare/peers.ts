@@ -35,11 +35,12 @@ export async function startFastmcp(upstream: string): Promise<Peer | undefined> 
   const script = join(import.meta.dirname, 'fastmcp-proxy.py')
   const child = spawn(python, [script, upstream, `${port}`], { stdio: 'ignore' })
   const url = `http://127.0.0.1:${port}/mcp`
-  while (child.exitCode === null && !(await fetch(url).catch(() => undefined)))
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  while (isRunning() && !(await fetch(url).catch(() => undefined)))
     await new Promise(resolve => setTimeout(resolve, 50))
   const stop = async () => {
     child.kill('SIGTERM')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    if (isRunning()) await once(child, 'exit')
   }
   return { name: "fastmcp's proxy", url, pid: child.pid ?? 0, child, stop }
 }

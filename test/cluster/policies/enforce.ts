@@ -13,17 +13,17 @@ export type Enforcement = {
   stop(): Promise<void>
 }
 
-/** Resolves once what is there is enforced; what comes later follows within a second. */
+/** Resolves when the present policies are enforced; later changes are enforced within a second. */
 export async function enforcePolicies(cluster: OwnCluster): Promise<Enforcement> {
   if (cluster.nodes.length !== 1) throw new Error('policies are enforced on a single node only')
   const client = new KubeClient(kubeconfigAccess({ file: cluster.kubeconfig }))
   const ended = new AbortController()
-  let present = ''
+  let applied = ''
   const follow = async () => {
     const rules = policyRules(await read(client))
-    if (rules === present) return
+    if (rules === applied) return
     await cluster.node(1).run(['sh', '-c', 'printf %s "$1" | nft -f -', 'sh', rules])
-    present = rules
+    applied = rules
   }
   await follow()
   const following = (async () => {
@@ -32,7 +32,7 @@ export async function enforcePolicies(cluster: OwnCluster): Promise<Enforcement>
       await follow()
     }
   })()
-  following.catch(() => {}) // told by `stop`
+  following.catch(() => {}) // `stop` rejects with it
   return {
     async stop() {
       ended.abort()

@@ -1,4 +1,4 @@
-/** NetworkPolicies are translated as their API says. */
+/** NetworkPolicies are translated into rules of nftables as their API specifies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Networked, policyRules } from './rules.ts'
@@ -15,7 +15,7 @@ const pods = [
   pod('b', 'server', '10.0.0.4', { app: 'server' }),
 ]
 
-test('a pod that is selected may do what one of its policies allows, and nothing else', () => {
+test('a selected pod may send and receive what any of its policies allows, and nothing else', () => {
   const server = { matchLabels: { app: 'server' } }
   const rules = chains([
     policy('a', server, {
@@ -45,7 +45,7 @@ test('a pod that is selected may do what one of its policies allows, and nothing
   })
 })
 
-test('no rule forbids everything, an empty one allows everything, and no policy filters nothing', () => {
+test('a policy without rules denies everything, an empty rule allows everything, no policy filters nothing', () => {
   const deny = policy('b', {}, { ingress: [], egress: [{}] })
   assert.deepEqual(chains([deny]), {
     '10.0.0.3 saddr': ['return', 'drop'],

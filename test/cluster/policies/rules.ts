@@ -1,4 +1,4 @@
-/** NetworkPolicies as rules of nftables, by what networking.k8s.io/v1 says of them. Pure. */
+/** Translates NetworkPolicies into rules of nftables, as networking.k8s.io/v1 specifies them. Pure. */
 import type {
   V1LabelSelector,
   V1Namespace,
@@ -20,7 +20,7 @@ type Direction = 'ingress' | 'egress'
 type Rule = { peers?: JsonOf<V1NetworkPolicyPeer>[]; ports?: JsonOf<V1NetworkPolicyPort>[] }
 
 const TABLE = 'inet portolan-policies'
-/** By which IPv6 finds the addresses of a link; no policy is about it. */
+/** Neighbour discovery of IPv6, to which no policy applies. */
 const NEIGHBOURS = 'meta l4proto ipv6-icmp accept'
 /** After kube-proxy has translated Services, whose rules run before. Traffic of the nodes themselves is not filtered. */
 const HOOKS = ['forward', 'input'].map(
@@ -28,7 +28,7 @@ const HOOKS = ['forward', 'input'].map(
     `chain ${hook} { type filter hook ${hook} priority 10; ct state established,related accept; ${NEIGHBOURS}; jump pods; }`,
 )
 
-/** A whole table, which replaces the former one. */
+/** The whole table; it replaces the previous one. */
 export function policyRules(world: Networked): string {
   const chains = world.pods.flatMap((pod, at) => [
     ...chainOf(world, pod, 'egress', `egress-${at}`),
@@ -98,7 +98,7 @@ function addressesOf(
 ): string[] {
   const { ipBlock, namespaceSelector, podSelector } = peer
   if (ipBlock) {
-    if (ipBlock.except?.length) throw new Error('except is not known to this translation')
+    if (ipBlock.except?.length) throw new Error('ipBlock.except is not supported')
     return [ipBlock.cidr]
   }
   const isIn = (name: string | undefined) =>
@@ -114,7 +114,7 @@ function addressesOf(
     .flatMap(({ status }) => (status?.podIP ? [status.podIP] : []))
 }
 
-/** Of an address or subnet, as nftables calls it. */
+/** The family of an address or subnet, by its name in nftables. */
 function family(address: string): 'ip' | 'ip6' {
   return address.includes(':') ? 'ip6' : 'ip'
 }

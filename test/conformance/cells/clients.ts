@@ -1,4 +1,4 @@
-/** Real clients of both eras with one face, which answer what they are asked and remember what they were told. */
+/** Real clients of both eras with one interface, which answer questions and keep the notifications that they get. */
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -17,13 +17,13 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 export const CLIENT_KINDS = ['sdk1-2025', 'sdk2-2025', 'sdk2-2026'] as const
 export type ClientKind = (typeof CLIENT_KINDS)[number]
 
-export type Told = { method: string; params?: JsonObject }
+export type Message = { method: string; params?: JsonObject }
 export type CallOptions = { onprogress?: (progress: { progress: number }) => void; signal?: AbortSignal }
 
 export type TestClient = {
   modern: boolean
-  /** What it was asked, in order. */
-  asked: Told[]
+  /** The questions that it got, in order. */
+  asked: Message[]
   call(tool: string, args?: JsonObject, options?: CallOptions, meta?: JsonObject): Promise<JsonObject>
   /** Any other request; the result as it came. */
   request(method: string, params?: JsonObject): Promise<JsonObject>
@@ -31,8 +31,8 @@ export type TestClient = {
   /** The next notification of this method. */
   next(method: string): Promise<JsonObject>
   /** Notifications of this method so far. */
-  told(method: string): JsonObject[]
-  /** Asks to be told of changes, until the function that it resolves with is called. */
+  notifications(method: string): JsonObject[]
+  /** Subscribes to changes; resolves with a function that ends the subscription. */
   watch(what: { uri: string } | 'tools'): Promise<() => Promise<unknown>>
   close(): Promise<void>
 }
@@ -40,14 +40,14 @@ export type TestClient = {
 const INFO = { name: 'cells', version: '1.0.0' }
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 const ANY = z.looseObject({})
-const TOLD = [
+const NOTIFICATIONS = [
   'notifications/message',
   'notifications/resources/updated',
   'notifications/tools/list_changed',
 ] as const
 
 export type ClientOptions = {
-  /** Declares that it can be asked for nothing; default for everything. */
+  /** Declares no capabilities, so that it cannot be asked; default: all of them. */
   silent?: boolean
   fetch?: typeof fetch
 }
@@ -57,28 +57,29 @@ export async function openClient(
   url: string,
   options: ClientOptions = {},
 ): Promise<TestClient> {
-  const ears = createEars()
-  return kind === 'sdk1-2025' ? openSdk1(url, options, ears) : openSdk2(kind, url, options, ears)
+  const inbox = createInbox()
+  return kind === 'sdk1-2025' ? openSdk1(url, options, inbox) : openSdk2(kind, url, options, inbox)
 }
 
-async function openSdk1(url: string, { silent, fetch }: ClientOptions, ears: Ears): Promise<TestClient> {
+async function openSdk1(url: string, { silent, fetch }: ClientOptions, inbox: Inbox): Promise<TestClient> {
   const capabilities = silent ? {} : EVERYTHING
   const client = new Client1(INFO, { capabilities })
   if (!silent) {
     for (const schema of [ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema])
-      client.setRequestHandler(schema, request => ears.answer(request as Told) as never)
+      client.setRequestHandler(schema, request => inbox.answer(request as Message) as never)
   }
-  const told = [
+  const schemas = [
     LoggingMessageNotificationSchema,
     ResourceUpdatedNotificationSchema,
     ToolListChangedNotificationSchema,
   ]
-  for (const schema of told) client.setNotificationHandler(schema, said => ears.hear(said as Told))
+  for (const schema of schemas)
+    client.setNotificationHandler(schema, message => inbox.add(message as Message))
   await client.connect(new Transport1(new URL(url), { fetch }))
   const request: TestClient['request'] = async (method, params) =>
     (await client.request({ method, params }, ANY)) as JsonObject
   return {
-    ...ears,
+    ...inbox,
     modern: false,
     request,
     call: async (name, args = {}, options, meta) =>
@@ -93,7 +94,7 @@ async function openSdk2(
   kind: Exclude<ClientKind, 'sdk1-2025'>,
   url: string,
   { silent, fetch }: ClientOptions,
-  ears: Ears,
+  inbox: Inbox,
 ): Promise<TestClient> {
   const capabilities = silent ? {} : EVERYTHING
   const modern = kind === 'sdk2-2026'
@@ -101,9 +102,10 @@ async function openSdk2(
   const client = new Client2(INFO, { capabilities, versionNegotiation: { mode } })
   if (!silent) {
     for (const method of ['elicitation/create', 'sampling/createMessage', 'roots/list'] as const)
-      client.setRequestHandler(method, request => ears.answer(request as Told) as never)
+      client.setRequestHandler(method, request => inbox.answer(request as Message) as never)
   }
-  for (const method of TOLD) client.setNotificationHandler(method, said => ears.hear(said as Told))
+  for (const method of NOTIFICATIONS)
+    client.setNotificationHandler(method, message => inbox.add(message as Message))
   await client.connect(new Transport2(new URL(url), { fetch }))
   const request: TestClient['request'] = async (method, params) =>
     (await client.request({ method, params }, ANY)) as JsonObject
@@ -113,7 +115,7 @@ async function openSdk2(
     return () => subscription.close()
   }
   return {
-    ...ears,
+    ...inbox,
     modern,
     request,
     call: async (name, args = {}, options, meta) =>
@@ -124,37 +126,38 @@ async function openSdk2(
   }
 }
 
-/** A 2025 client is told of changed lists without asking. */
+/** A 2025 client gets notifications of changed lists without a subscription. */
 async function watchLegacy(what: { uri: string } | 'tools', request: TestClient['request']) {
   if (what === 'tools') return async () => {}
   await request('resources/subscribe', what)
   return () => request('resources/unsubscribe', what)
 }
 
-type Ears = Pick<TestClient, 'asked' | 'next' | 'told'> & {
-  hear(said: Told): void
-  answer(question: Told): JsonObject
+type Inbox = Pick<TestClient, 'asked' | 'next' | 'notifications'> & {
+  add(message: Message): void
+  answer(question: Message): JsonObject
 }
 
-function createEars(): Ears {
-  const asked: Told[] = []
-  const heard: Told[] = []
-  const waiting = new Set<(said: Told) => void>()
+function createInbox(): Inbox {
+  const asked: Message[] = []
+  const received: Message[] = []
+  const waiting = new Set<(message: Message) => void>()
   return {
     asked,
-    told: method => heard.filter(said => said.method === method).map(said => said.params ?? {}),
+    notifications: wanted =>
+      received.filter(({ method }) => method === wanted).map(({ params = {} }) => params),
     next: method =>
       new Promise(resolve => {
-        const listener = (said: Told) => {
-          if (said.method !== method) return
+        const listener = (message: Message) => {
+          if (message.method !== method) return
           waiting.delete(listener)
-          resolve(said.params ?? {})
+          resolve(message.params ?? {})
         }
         waiting.add(listener)
       }),
-    hear(said) {
-      heard.push(said)
-      for (const listener of [...waiting]) listener(said)
+    add(message) {
+      received.push(message)
+      for (const listener of [...waiting]) listener(message)
     },
     answer(question) {
       asked.push(question)
@@ -163,7 +166,7 @@ function createEars(): Ears {
   }
 }
 
-function answerTo({ method, params = {} }: Told): JsonObject {
+function answerTo({ method, params = {} }: Message): JsonObject {
   if (method === 'roots/list') return { roots: [{ uri: 'file:///home/ada', name: 'Ada' }] }
   if (method === 'sampling/createMessage')
     return { role: 'assistant', model: 'test', content: { type: 'text', text: 'Paris' } }

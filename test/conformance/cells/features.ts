@@ -1,4 +1,4 @@
-/** What must work in every cell of client and upstream, each as a small conversation. */
+/** What must work between every client and every upstream, each as a small conversation. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { canonicalJson, type JsonObject } from '../../../core/json.ts'
@@ -17,9 +17,9 @@ export type Feature = {
 const WATCHED = 'test://watched-resource'
 const asks = ({ kind }: Cell) => kind.asks
 const sharedStdio = ({ kind }: Cell) => kind.shared && kind.transport === 'stdio'
-/** Whether the client can say which messages it wants: of 2026 with each call. */
+/** Whether the client can choose its log level: one of 2026 does so with each call. */
 const logs = (cell: Cell) => cell.client.modern || !sharedStdio(cell)
-/** Whether two calls reach the same state: one session for all, or one of the client's own. */
+/** Whether two calls reach the same state: in the session of all clients, or in the client's own. */
 const remembers = ({ kind, client }: Cell) => kind.shared || !client.modern
 
 export const FEATURES: readonly Feature[] = [
@@ -40,7 +40,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'hands on _meta and trace context',
+    does: 'passes on arguments, _meta and trace context',
     async run({ client }) {
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
       const meta = { traceparent, 'example.com/own': { deep: [1, 'two'] } }
@@ -50,7 +50,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'repeats an argument in a header where the tool wants it',
+    does: 'repeats an argument in a header if the schema of the tool says so',
     where: ({ kind }) => kind.modern && kind.transport === 'http',
     async run({ client }) {
       const seen = await report(client, { region: 'Kärnten' })
@@ -61,7 +61,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'reports progress under the own token of the caller',
+    does: 'reports progress to the call that asked for it',
     async run({ client }) {
       const seen: number[] = []
       await client.call('test_tool_with_progress', {}, { onprogress: ({ progress }) => seen.push(progress) })
@@ -69,7 +69,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'asks a form',
+    does: 'asks with a form',
     where: asks,
     async run({ client }) {
       const result = await client.call('test_input_required_result_elicitation')
@@ -78,7 +78,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'sends to a page',
+    does: 'asks to open a page',
     where: asks,
     async run({ client }) {
       assert.match(textOf(await client.call('test_elicitation_url')), /Visited: .*accept/)
@@ -86,7 +86,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'asks a model',
+    does: 'asks for sampling',
     where: asks,
     async run({ client }) {
       assert.equal(textOf(await client.call('test_input_required_result_sampling')), 'Paris')
@@ -102,7 +102,7 @@ export const FEATURES: readonly Feature[] = [
       ),
   },
   {
-    does: 'asks three things at once, and one after the other',
+    does: 'asks three questions at once, and two one after the other',
     where: asks,
     async run({ client }) {
       const before = client.asked.length
@@ -118,13 +118,13 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'asks ahead of a prompt',
+    does: 'asks before it returns a prompt',
     where: asks,
     run: async ({ client }) =>
       assert.match(JSON.stringify(await client.prompt('test_input_required_result_prompt')), /my context/),
   },
   {
-    does: 'refuses a question where the server cannot say whose it is',
+    does: 'refuses a question if the gateway cannot know which client it is for',
     where: cell => !asks(cell),
     async run({ client }) {
       const before = client.asked.length
@@ -134,7 +134,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'is cancelled',
+    does: 'cancels a call at the server',
     where: remembers,
     async run({ client }) {
       const before = Number(textOf(await client.call('cancelled')))
@@ -143,31 +143,31 @@ export const FEATURES: readonly Feature[] = [
       await assert.rejects(held)
       for (let tries = 0; tries < 200; tries++)
         if (Number(textOf(await client.call('cancelled'))) === before + 1) return
-      assert.fail('the server was never told')
+      assert.fail('the server got no cancellation')
     },
   },
   {
-    does: 'logs at the level that was asked for',
+    does: 'logs at the level that the client sets',
     where: cell => logs(cell) && (cell.kind.modern || !sharedStdio(cell)),
     async run({ client }) {
       const logged = async (level: string) => {
-        const before = client.told('notifications/message').length
+        const before = client.notifications('notifications/message').length
         if (!client.modern) await client.request('logging/setLevel', { level })
         const meta = client.modern ? { 'io.modelcontextprotocol/logLevel': level } : undefined
         await client.call('test_tool_with_logging', {}, {}, meta)
-        return client.told('notifications/message').length - before
+        return client.notifications('notifications/message').length - before
       }
       assert.deepEqual([await logged('info'), await logged('error')], [3, 0])
     },
   },
   {
-    does: 'refuses a log level where nobody can tell whose messages they are',
+    does: 'refuses a log level if the gateway cannot know which client messages are for',
     where: cell => !logs(cell),
     run: ({ client }) =>
       assert.rejects(client.request('logging/setLevel', { level: 'info' }), { code: -32601 }),
   },
   {
-    does: 'tells of a changed resource',
+    does: 'notifies of a changed resource',
     where: remembers,
     async run({ client }) {
       const stop = await client.watch({ uri: WATCHED })
@@ -178,7 +178,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'tells of changed tools, and lists them',
+    does: 'notifies of changed tools, and lists them',
     where: ({ kind }) => kind.shared,
     async run({ client }) {
       const stop = await client.watch('tools')
@@ -192,7 +192,7 @@ export const FEATURES: readonly Feature[] = [
     },
   },
   {
-    does: 'reads resources, templates and prompts, completes',
+    does: 'reads resources, templates and prompts, and completes an argument',
     async run({ client }) {
       const read = (uri: string) => client.request('resources/read', { uri })
       assert.match(JSON.stringify(await read('test://static-text')), /static text resource/)
@@ -210,7 +210,7 @@ export const FEATURES: readonly Feature[] = [
   },
 ]
 
-/** The list as it came, in one figure. */
+/** A hash of the list of tools, as the client got it. */
 export async function hashOfTools(client: TestClient): Promise<string> {
   const { tools } = await client.request('tools/list', {})
   return hash('sha256', canonicalJson(tools ?? null))
@@ -222,7 +222,7 @@ async function report(client: TestClient, args: JsonObject, meta?: JsonObject): 
   return JSON.parse(textOf(await client.call('report', args, {}, meta)))
 }
 
-/** SDKs add a token to calls that want progress; without one they do not. */
+/** `_meta` without the token for progress, which is not part of what the test sends. */
 function withoutProgress({ progressToken: _, ...meta }: JsonObject): JsonObject {
   return meta
 }

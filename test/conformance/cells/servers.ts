@@ -12,7 +12,7 @@ export type Kind = {
   modern: boolean
   /** One session for all callers: all see the same state of the server. */
   shared: boolean
-  /** Whether its questions can be told apart. */
+  /** Whether the gateway can know which client a question of the server is for. */
   asks: boolean
   transport: 'http' | 'sse' | 'stdio' | 'bridge'
 }
@@ -31,7 +31,7 @@ export const KINDS: readonly Kind[] = [
 
 const BRIDGED = KINDS.filter(({ transport }) => transport === 'bridge')
 
-/** Resolves once every server has its list; all ends with `close`. */
+/** Resolves when every server has been read; `close` ends everything. */
 export async function startCells(): Promise<LocalGateway> {
   const space = createWorkspace()
   const [legacy, modern, sse, ...bridges] = await Promise.all([

@@ -13,7 +13,7 @@ export async function startSseFixture(): Promise<{ url: string; close(): Promise
       const transport = new SSEServerTransport('/messages', response)
       sessions.set(transport.sessionId, transport)
       response.on('close', () => sessions.delete(transport.sessionId))
-      // SDK 2.x has no transport for it; that of 1.x keeps the same promises
+      // SDK 2.x has no transport for it; that of 1.x has the same interface
       return createFixture(world, true).connect(transport as unknown as Parameters<McpServer['connect']>[0])
     }
     const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('sessionId') ?? ''

@@ -39,9 +39,9 @@ function headersWith(token?: string) {
   }
 }
 
-/** `review` of the gateway, as long again for what the API server remembers, and something for slow machines. */
+/** 10 s for the `review` of the gateway, 10 s for what the API server caches, and a margin for slow machines. */
 const LATEST_MS = 40_000
-/** The agent says at this port that the stream is open. */
+/** At this port the script in the agent's pod answers while the stream is open. */
 const OPEN_PORT = 9_999
 
 /** Opens a stream from the agent's pod; `ended` resolves with its status when it ended. */
@@ -109,9 +109,9 @@ export const callerStories: Stories = (running, options) => {
     await space.apply(secret('callers', { ci: RENEWED }))
     const statusWith = async (token: string) => (await searchWith(agent, token)).status
     await until('the new token is admitted', async () => (await statusWith(RENEWED)) === 200)
-    await until('the old one is not', async () => (await statusWith(TOKEN)) === 401)
+    await until('the old token is refused', async () => (await statusWith(TOKEN)) === 401)
   })
-  test('the token of a deleted pod is refused within its review, and its stream ends', options, async t => {
+  test('the token of a deleted pod is refused at the next review, and its stream ends', options, async t => {
     const space = await running().namespace('reviewed', t)
     const { kubectl } = running()
     const auth = { serviceAccounts: { review: '10s' } }
@@ -134,7 +134,7 @@ export const callerStories: Stories = (running, options) => {
     const { ended } = await openStream(agent, ofPod, 'reviewed')
     await kubectl('delete', 'pod', 'gone-soon', '--namespace', 'reviewed', '--wait')
     const deleted = performance.now()
-    // The API server itself remembers the token for 10 s.
+    // The API server itself caches the token for 10 s.
     await until('the token is refused', async () => (await statusWith(ofPod)) === 401, LATEST_MS)
     t.diagnostic(`refused ${Math.round(performance.now() - deleted)} ms after the pod was gone`)
     assert.equal((await ended).trim(), '200')

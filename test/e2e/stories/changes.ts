@@ -9,7 +9,7 @@ const TEAM = { team: 'one' }
 const fromSecret = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'login', key: 'token' } } }]
 
 export const changeStories: Stories = (running, options) => {
-  test('a server is labelled out of a gateway, and in again', options, async t => {
+  test('a server leaves a gateway if its label changes, and returns if it is restored', options, async t => {
     const space = await running().namespace('labels', t)
     await space.apply(
       server('stays', fixture(), TEAM),
@@ -34,7 +34,7 @@ export const changeStories: Stories = (running, options) => {
     assert.equal(await agent.call('moves:echo', { text: 'in again' }), 'in again')
   })
 
-  test('another version is installed, and the old one serves until then', options, async t => {
+  test('a new version of a package replaces the pod, and calls are answered meanwhile', options, async t => {
     const space = await running().namespace('versions', t)
     const name = '@modelcontextprotocol/server-everything'
     const version = (number: string) =>
@@ -53,7 +53,7 @@ export const changeStories: Stories = (running, options) => {
     assert.match(await agent.call('kit:echo', { message: 'the new one' }), /the new one/)
   })
 
-  test('a rotated secret reaches the server without hands', options, async t => {
+  test('a changed Secret reaches the server, and a missing Secret or key is reported', options, async t => {
     const space = await running().namespace('rotation', t)
     await space.apply(
       server('vault', { ...fixture(), env: fromSecret }),
@@ -93,7 +93,7 @@ export const changeStories: Stories = (running, options) => {
     assert.equal(await agent.call('kit:echo', { text: 'mended' }), 'mended')
   })
 
-  test('what is deleted leaves nothing', options, async t => {
+  test('when a server and a gateway are deleted, none of their objects is left', options, async t => {
     const space = await running().namespace('deletion', t)
     const before = await space.made()
     await space.apply(server('kit', fixture()), gateway('tools'))
@@ -110,7 +110,7 @@ export const changeStories: Stories = (running, options) => {
     await until('nothing of the gateway is left', async () => (await space.made()).join() === before.join())
   })
 
-  test('applying the same again writes nothing', options, async t => {
+  test('applying unchanged manifests again changes no object', options, async t => {
     const space = await running().namespace('again', t)
     const manifests = [server('kit', fixture()), gateway('tools', { router: { replicas: 1 } })]
     await space.apply(...manifests)
@@ -120,7 +120,7 @@ export const changeStories: Stories = (running, options) => {
     await space.apply(...manifests)
     await running().kubectl('annotate', '--namespace', 'again', 'mcpserver/kit', 'unrelated=yes')
     await until(
-      'the operator has seen it',
+      'the server has the annotation',
       async () => (await space.server('kit'))?.metadata.annotations?.unrelated,
     )
     const { 'McpServer kit': _, ...others } = await space.quietVersions()

@@ -1,4 +1,4 @@
-/** The suite of modelcontextprotocol.io, and all that MCP has, through a cluster: two routers, Services, pods, bridges, a child for each session. */
+/** The suite of modelcontextprotocol.io, and every feature of MCP, through a cluster: two routers, Services, pods, bridges, a child for each session. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
@@ -52,7 +52,7 @@ const KINDS: readonly (Kind & { spec: McpServerSpecInput })[] = [
 ]
 
 export const conformanceStories: Stories = (running, options) => {
-  test('a gateway of two routers before a pod conforms to both revisions', options, async t => {
+  test('a gateway of two routers in front of a pod conforms to both revisions', options, async t => {
     const { origin, stop } = await exposeAll(running(), 'conformance', { fixture: stdioFixture('both') }, t)
     t.after(stop)
     const url = `${origin}/servers/fixture/mcp`
@@ -62,16 +62,18 @@ export const conformanceStories: Stories = (running, options) => {
     }
   })
 
-  test('all that MCP has passes two routers, whichever of them a request reaches', options, async t => {
+  test('every feature of MCP works through two routers, whichever gets a request', options, async t => {
     const specs = Object.fromEntries(KINDS.map(({ name, spec }) => [name, spec]))
     const { origin, stop } = await exposeAll(running(), 'cells', specs, t)
     t.after(stop)
     for (const kind of KINDS) {
       for (const clientKind of CLIENT_KINDS) {
-        const client = await openClient(clientKind, `${origin}/servers/${kind.name}/mcp`, { fetch: anew })
+        const client = await openClient(clientKind, `${origin}/servers/${kind.name}/mcp`, {
+          fetch: fetchOnNewConnection,
+        })
         const cell = { client, kind }
         for (const feature of FEATURES.filter(({ where }) => where?.(cell) ?? true)) {
-          const title = `${clientKind} before ${kind.name} ${feature.does}`
+          const title = `${clientKind}, ${kind.name}: ${feature.does}`
           await t.test(title, { timeout: FEATURE_LIMIT_MS }, () => feature.run(cell))
         }
         await client.close()
@@ -80,8 +82,8 @@ export const conformanceStories: Stories = (running, options) => {
   })
 }
 
-/** A connection for each request: the Service gives each to any router. */
-const anew = ((url, init) => {
+/** Opens a connection for each request, so that the Service may send each to another router. */
+const fetchOnNewConnection = ((url, init) => {
   const dispatcher = new Agent({ connections: 1, pipelining: 0 })
   return undiciFetch(url as string, { ...(init as object), dispatcher })
 }) as typeof fetch

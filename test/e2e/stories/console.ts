@@ -20,7 +20,7 @@ const ROUTERS = 2
 export const consoleStories: Stories = (running, { skip }) => {
   const options = { skip: skip || skipBrowser() }
 
-  test('portolan console shows the gateways of a cluster, and acts on nothing', options, async t => {
+  test('portolan console shows the gateways of a cluster, and changes nothing in it', options, async t => {
     const space = await running().namespace('shown', t)
     await space.apply(
       server('kit', { ...fixture(), env: [{ name: 'HUSH', value: 'hush-hush' }] }),
@@ -50,7 +50,7 @@ export const consoleStories: Stories = (running, { skip }) => {
     assert.deepEqual(wrong, [])
     await tellsCallersApart(page)
     await page.context().close()
-    await isOnLoopbackAlone(running(), space)
+    await isOnLoopbackOnly(running(), space)
   })
 }
 
@@ -69,16 +69,16 @@ async function startConsole({ cluster }: Portolan): Promise<{ base: string; stop
     env: { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let output = ''
   child.stdout?.on('data', text => {
-    said += text
+    output += text
   })
   child.stderr?.on('data', text => {
-    said += text
+    output += text
   })
   const base = await until('it prints its address', async () => {
-    if (child.exitCode !== null) throw new Error(said)
-    return /http:\S+/.exec(said)?.[0]
+    if (child.exitCode !== null) throw new Error(output)
+    return /http:\S+/.exec(output)?.[0]
   })
   return {
     base,
@@ -97,7 +97,7 @@ async function showsGateways(page: Page): Promise<void> {
   await page.getByText('shown/sick').first().waitFor()
   await page.getByText('kubectl -n shown describe mcpserver/sick').waitFor()
   await page.locator('table.cluster-servers').getByText('kit', { exact: true }).first().waitFor()
-  // A long name of another gateway takes no room from the page.
+  // A long name in the list of gateways must not make the page wider than the window.
   await page.evaluate(
     `document.querySelector("select.choice").append(new Option("${'long-name-'.repeat(9)}"))`,
   )
@@ -125,7 +125,7 @@ async function showsServers(page: Page): Promise<void> {
   assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /hush-hush/)
 }
 
-/** The calls go through the Service, and so through any router; the log shows those of all. */
+/** The calls go through the Service to any of the routers; the log shows the calls of all routers. */
 async function callsAndLogs(page: Page, base: string): Promise<void> {
   await page.goto(`${base}?gateway=shown/tools#/try/kit%3Aecho`, { waitUntil: 'domcontentloaded' })
   const calls = 6
@@ -159,8 +159,8 @@ async function tellsCallersApart(page: Page): Promise<void> {
   assert.equal(await page.getByRole('tab', { name: 'Manifest' }).count(), 0)
 }
 
-/** Neither does the pod's address lead to the page, nor a router's to its data. */
-async function isOnLoopbackAlone({ system }: Portolan, space: Namespace): Promise<void> {
+/** The page is not served at the address of the operator's pod, and routers refuse console data to all others than the operator. */
+async function isOnLoopbackOnly({ system }: Portolan, space: Namespace): Promise<void> {
   const agent = await space.agent('tools')
   const [operator] = await system.pods('portolan')
   assert.ok(operator?.status?.podIP)

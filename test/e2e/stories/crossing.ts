@@ -1,4 +1,4 @@
-/** Two callers of one gateway in a cluster, with nothing in common: whichever replica answers, neither learns of the other's part. */
+/** Two callers of one gateway who share no server: whichever replica answers, neither learns anything of the other's server. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Profile } from '../../../core/catalog/router-config.ts'
@@ -19,33 +19,33 @@ const CALLERS = [
 const PROFILES = Object.keys(SCRIPT_TOOLS) as Profile[]
 const REPLICAS = 2
 /** A connection for each request, so that the Service spreads them over the replicas. */
-const ANEW = { connection: 'close' }
+const NEW_CONNECTION = { connection: 'close' }
 const AT_ONCE = 8
-/** Times that something of one replica is asked for. */
-const OFTEN = 8
+/** How often a request is repeated, so that each replica gets some. */
+const REPEATS = 8
 
 export const crossingStories: Stories = (running, options) => {
   test('two callers with nothing in common learn nothing of each other at any replica', options, async t => {
     const origin = await serve(running(), t)
     for (const [token, own, canary] of CALLERS) {
       const asked = await learnsNothing(origin, token, own, canary)
-      t.diagnostic(`${asked} requests told nothing of ${canary}`)
+      t.diagnostic(`${asked} requests revealed nothing of ${canary}`)
       await usesItsOwn(origin, token, own)
     }
-    await keptForOneAlone(origin)
-    await sessionOfOneAlone(origin)
+    await checkKeptResults(origin)
+    await checkSession(origin)
   })
 }
 
-/** Asks for everything of the other, in every profile; resolves with the number of requests. */
+/** Asks in every profile for everything of the other caller; resolves with the number of requests. */
 async function learnsNothing(origin: string, token: string, own: string, canary: string): Promise<number> {
   const requests = [initialize as Attempt, ...attempts(canary)]
   const profiles = PROFILES.map(profile => `/mcp/${profile}`)
   const paths = [...profiles, `/servers/${own}/mcp`, `/servers/${canary}/mcp`]
   const asked = paths.flatMap(path => requests.map(request => ({ path, request })))
   const ask = async ([at, { path, request }]: [number, (typeof asked)[number]]) => {
-    const told = await answerOf(origin, { path, token, isModern: at % 2 === 1 }, request)
-    assert.ok(!leaks(told, canary, { request, path }), `${path} ${JSON.stringify(request)}: ${told}`)
+    const answer = await answerOf(origin, { path, token, isModern: at % 2 === 1 }, request)
+    assert.ok(!leaks(answer, canary, { request, path }), `${path} ${JSON.stringify(request)}: ${answer}`)
   }
   const left = [...asked.entries()].values()
   const work = async () => {
@@ -58,43 +58,47 @@ async function learnsNothing(origin: string, token: string, own: string, canary:
 }
 
 /** A result that either replica keeps for one caller is read by that caller at both, and by the other at none. */
-async function keptForOneAlone(origin: string): Promise<void> {
+async function checkKeptResults(origin: string): Promise<void> {
   const path = '/mcp/code'
   const run = (source: string) => answerOf(origin, { path, token: RED }, scriptOf(SCRIPT_TOOLS.code, source))
   const handles = new Map<string, string>()
   await until('each replica has kept a result', async () => {
-    const told = await run('return keep(await tools.vermilion.vermilion_get({}))')
-    const [handle, owner] = /portolan\|result\/([^/]+)\/[\w-]{24}/.exec(told) ?? assert.fail(told)
+    const answer = await run('return keep(await tools.vermilion.vermilion_get({}))')
+    const [handle, owner] = /portolan\|result\/([^/]+)\/[\w-]{24}/.exec(answer) ?? assert.fail(answer)
     handles.set(owner as string, handle)
     return handles.size === REPLICAS
   })
   for (const handle of handles.values())
-    for (let times = 0; times < OFTEN; times++) {
+    for (let times = 0; times < REPEATS; times++) {
       assert.match(await run(`return read("${handle}")`), /Answer of vermilion/)
       for (const request of readings(handle)) {
-        const told = await answerOf(origin, { path, token: BLUE, isModern: times % 2 === 1 }, request)
-        assert.ok(!leaks(told, 'vermilion', request), `${JSON.stringify(request)}: ${told}`)
+        const answer = await answerOf(origin, { path, token: BLUE, isModern: times % 2 === 1 }, request)
+        assert.ok(!leaks(answer, 'vermilion', request), `${JSON.stringify(request)}: ${answer}`)
       }
     }
 }
 
-/** The session of one caller is to the other as one that never was. */
-async function sessionOfOneAlone(origin: string): Promise<void> {
+/** A session of one caller is answered to the other as one that does not exist. */
+async function checkSession(origin: string): Promise<void> {
   const path = '/mcp/direct'
   const begun = await send(origin, initialize, { path, token: RED })
   const session = begun.headers.get('mcp-session-id') ?? assert.fail('no session')
   const within = (token: string, id: string) =>
-    send(origin, { method: 'tools/list' }, { path, token, headers: { 'mcp-session-id': id, ...ANEW } })
+    send(
+      origin,
+      { method: 'tools/list' },
+      { path, token, headers: { 'mcp-session-id': id, ...NEW_CONNECTION } },
+    )
   const unknown = await within(BLUE, 'unknown')
   assert.equal(unknown.status, 404)
-  for (let times = 0; times < OFTEN; times++) {
+  for (let times = 0; times < REPEATS; times++) {
     const { status, text } = await within(BLUE, session)
     assert.deepEqual([status, text], [unknown.status, unknown.text])
     assert.match((await within(RED, session)).text, /vermilion__vermilion_get/)
   }
 }
 
-/** A gateway with a server for each of both; resolves with where its Service is reached. */
+/** Applies a gateway with one server for each caller; resolves with the origin at which its Service is reached. */
 async function serve({ namespace, cluster }: Portolan, t: TestContext): Promise<string> {
   const space = await namespace('crossing', t)
   const rule = (name: string, part: string) => ({
@@ -138,7 +142,7 @@ async function answerOf(
   request: Attempt,
 ): Promise<string> {
   const { message, headers } = isModern ? modernised(request) : { message: request, headers: {} }
-  const answer = await send(origin, message, { path, token, headers: { ...headers, ...ANEW } })
+  const answer = await send(origin, message, { path, token, headers: { ...headers, ...NEW_CONNECTION } })
   return `${answer.text} ${[...answer.headers].flat().join(' ')}`
 }
 
@@ -148,7 +152,7 @@ async function usesItsOwn(origin: string, token: string, own: string): Promise<v
     method: 'tools/call',
     params: { name, arguments: { ...args } },
   })
-  const uses: [path: string, request: Attempt, told: RegExp][] = [
+  const uses: [path: string, request: Attempt, expected: RegExp][] = [
     ['/mcp/direct', { method: 'tools/list', params: {} }, new RegExp(`${own}__${own}_get`)],
     [
       '/mcp/hierarchical',
@@ -164,8 +168,8 @@ async function usesItsOwn(origin: string, token: string, own: string): Promise<v
       new RegExp(`Answer of ${own}`),
     ],
   ]
-  for (const [path, request, told] of uses)
-    assert.match(await answerOf(origin, { path, token }, request), told)
+  for (const [path, request, expected] of uses)
+    assert.match(await answerOf(origin, { path, token }, request), expected)
 }
 
 /** Every way to read a handle. */

@@ -1,4 +1,4 @@
-/** Rights on our kinds alone lead to nothing else: no Secret, no pod with power, no address inside, no rights of the operator. */
+/** Somebody who may only write our kinds gains nothing else: no Secret, no privileged pod, no internal address, no rights of the operator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubeObject } from '../../../core/kube/object.ts'
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const WRITER = 'writer-of-manifests'
 const PORT = 3_000
-/** What a host that the writer controls is told: of each request its path and all headers. */
+/** A host that the writer controls: it logs the path and all headers of each request. */
 const CATCH = `require('http').createServer((request, response) => {
   console.log(JSON.stringify([request.url, request.headers]))
   response.end('{}')
@@ -25,7 +25,7 @@ const KEY = { secretKeyRef: { name: 'login', key: 'token' } }
 
 export const deputyStories: Stories = (running, options) => {
   test(
-    'whoever may write our kinds alone gets no Secret, no pod and no ServiceAccount by them',
+    'somebody who may write only our kinds gets no Secret, pod or ServiceAccount through them',
     options,
     async t => {
       const portolan = running()
@@ -74,11 +74,11 @@ export const deputyStories: Stories = (running, options) => {
       for (const [manifest, refusal] of routes)
         await assert.rejects(applyAs(WRITER, portolan, space, manifest), refusal)
       assert.deepEqual(await caught(portolan, space), [])
-      // The same manifest of somebody who may read the Secret is served: what was refused would have worked.
+      // The same manifest is accepted from somebody who may read the Secret: without the refusal it would have worked.
       await space.apply(server('header', { remote: { url }, headers }))
-      const seen = await until('its request came', async () => (await caught(portolan, space)).at(0))
+      const seen = await until('a request came', async () => (await caught(portolan, space)).at(0))
       assert.match(seen, /geheim/)
-      // Nor does the status show it to those who may read manifests alone.
+      // Nor does the status show the Secret to those who may only read manifests.
       const print = 'console.error(process.env.token); process.exit(1)'
       const printer = { image: { name: FIXTURES, command: ['node', '--eval', print] } }
       await space.apply(server('stderr', { ...printer, envFrom: [{ secretRef: { name: 'login' } }] }))
@@ -87,7 +87,7 @@ export const deputyStories: Stories = (running, options) => {
     },
   )
 
-  test('whatever rights a writer has, no pod gets power over its node', options, async t => {
+  test('no pod gets access to its node, whatever rights the writer of its manifest has', options, async t => {
     const space = await running().namespace('powerful', t)
     const mounts = [{ name: 'root', mountPath: '/host' }]
     const pods: McpServerSpecInput['pod'][] = [
@@ -105,7 +105,7 @@ export const deputyStories: Stories = (running, options) => {
     }
   })
 
-  test('no request goes to addresses inside, by whichever name or redirect', options, async t => {
+  test('no request goes to internal addresses, whatever name or redirect leads there', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('addresses', t)
     await admitWriter(portolan, space.name)
@@ -114,7 +114,7 @@ export const deputyStories: Stories = (running, options) => {
       mapped: 'http://[::ffff:169.254.169.254]/mcp',
       loopback: 'http://localhost:8080/mcp',
       api: `https://${portolan.cluster.addresses.apiService}/mcp`,
-      // Both resolve to it.
+      // These two resolve to the API server.
       named: 'https://kubernetes.default.svc/mcp',
       alias: `https://alias.${space.name}.svc/mcp`,
     }
@@ -139,8 +139,11 @@ export const deputyStories: Stories = (running, options) => {
       service('elsewhere', PORT),
       server('elsewhere', { remote: { url: `http://elsewhere.${space.name}.svc:${PORT}/mcp` } }),
     )
-    await until('it was asked', async () => (await caught(portolan, space, 'elsewhere')).length > 0)
-    await until('it says so', async () => {
+    await until(
+      'the redirecting server got a request',
+      async () => (await caught(portolan, space, 'elsewhere')).length > 0,
+    )
+    await until('the status says so', async () => {
       const { conditions = [] } = (await space.server('elsewhere'))?.status ?? {}
       return conditions.some(({ message }) => /redirects elsewhere/.test(message))
     })

@@ -1,4 +1,4 @@
-/** The examples, as README and guide tell to apply them. */
+/** The examples, applied as the README and the guide say. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
 
 const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
-/** Of the laptop's examples those that need neither files beside them nor a way out. */
+/** The laptop's examples that need neither local files nor hosts outside the cluster. */
 const ON_BOTH = ['everything', 'sequential-thinking', 'time']
 const QUERIES = ['add two numbers', 'current time in a time zone', 'think step by step', 'echo a message']
 
@@ -25,7 +25,7 @@ export const exampleStories: Stories = (running, options) => {
     const space = await running().namespace('mcp', t)
     const files = readdirSync(join(EXAMPLES, 'cluster')).filter(name => name.endsWith('.yaml'))
     for (const file of files.sort()) await space.applyFile(join(EXAMPLES, 'cluster', file))
-    const agentComes = space.agent('tools')
+    const startingAgent = space.agent('tools')
     await space.untilReady('everything', 'memory', 'time')
     await space.untilSaid('learn', 'ToolsDiscovered', 'Unreachable')
     const { status } = await space.untilServing('tools', { ready: 3 })
@@ -35,7 +35,7 @@ export const exampleStories: Stories = (running, options) => {
       JSON.stringify(status),
     )
 
-    const agent = await agentComes
+    const agent = await startingAgent
     assert.deepEqual(await agent.list(), META_TOOLS)
     assert.equal((await agent.find('sum of two numbers'))[0], 'everything:get-sum')
     assert.match(await agent.call('everything:get-sum', { a: 19, b: 23 }), /42/)
@@ -46,7 +46,7 @@ export const exampleStories: Stories = (running, options) => {
     assert.match(JSON.stringify(read), /"text":"[^"]+/)
   })
 
-  test('the manifests of the laptop behave in a cluster as they do there', options, async t => {
+  test('with the same manifests, searches find the same in a cluster as on a laptop', options, async t => {
     const laptop = await startGateway(
       ON_BOTH.map(name => `examples/laptop/${name}.yaml`),
       { cache: join(tmpdir(), 'portolan-test-cache'), env: { PORTOLAN_MODEL: fetchedModel(process.env) } },
@@ -65,7 +65,7 @@ export const exampleStories: Stories = (running, options) => {
       await until(`"${query}" finds the same on both`, async () =>
         isDeepStrictEqual(await agent.find(query), await findOnLaptop(query)),
       )
-    const wanted = /"?timezone"?.*Tokyo/
-    assert.match(await agent.call('time:get_current_time', { timezone: 'Asia/Tokyo' }), wanted)
+    const expected = /"?timezone"?.*Tokyo/
+    assert.match(await agent.call('time:get_current_time', { timezone: 'Asia/Tokyo' }), expected)
   })
 }

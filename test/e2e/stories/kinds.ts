@@ -1,4 +1,4 @@
-/** Servers of every kind as pods, and what is said of those that cannot run. All under the strictest pod security. */
+/** Servers of every kind as pods, and what the status says of those that cannot run. All pods meet the strictest pod security standard. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
@@ -38,7 +38,7 @@ export const kindStories: Stories = (running, options) => {
     assert.match(await agent.call('web:echo', { text: 'over HTTP', message: 'over HTTP' }), /over HTTP/)
   })
 
-  test('a server that wants a login says AuthRequired, and works once it has one', options, async t => {
+  test('a server that requires a login is reported, and works once it has the header', options, async t => {
     const space = await running().namespace('login', t)
     const locked = { image: http, env: [{ name: 'TOKEN', ...fromSecret }] }
     await space.apply(
@@ -55,7 +55,7 @@ export const kindStories: Stories = (running, options) => {
     assert.match(await agent.call('vault:echo', { text: 'inside', message: 'inside' }), /inside/)
     await space.apply(secret('login', { token: 'changed', header: 'Bearer changed' }))
     const again = () => agent.call('vault:echo', { text: 'again', message: 'again' })
-    await until('both have the new one', async () => /again/.test(await again()))
+    await until('server and gateway have the new Secret', async () => /again/.test(await again()))
     await space.apply(secret('login', { token: 'changed', header: 'Bearer changed\nX-Other: b' }))
     const { message } = await space.untilSaid('vault', 'ToolsDiscovered', 'Invalid')
     assert.match(message, /key header of Secret login is no header/)
@@ -71,7 +71,7 @@ export const kindStories: Stories = (running, options) => {
   })
 
   test(
-    'a command that the image has not, and a package that there is not, are told as such',
+    'a command that is not in the image and a package that does not exist are reported as such',
     options,
     async t => {
       const space = await running().namespace('absent', t)
@@ -88,7 +88,7 @@ export const kindStories: Stories = (running, options) => {
     },
   )
 
-  test('what runs on laptops alone is not accepted', options, async t => {
+  test('a server that only laptops can run is not accepted', options, async t => {
     const space = await running().namespace('refused', t)
     await space.apply(server('local', { command: { run: 'python' } }))
     const { message } = await space.untilSaid('local', 'Accepted', 'LocalOnly')

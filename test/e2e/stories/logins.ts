@@ -1,4 +1,4 @@
-/** The example of users who log in to a server in their browsers, in a cluster: whichever replica answers, each for themselves alone. */
+/** The example of users who log in to a server in their browsers, in a cluster: whichever replica answers, it uses a login only for its own user. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,11 +31,11 @@ const PLACES: Places = {
   'https://login.acme.example': `http://issuer.${DOMAIN}`,
   'https://notes.acme.example': `http://notes.${DOMAIN}`,
 }
-/** Calls at once, which both replicas of the gateway get some of. */
+/** Calls at once, so that both replicas of the gateway get some. */
 const AT_ONCE = 12
 
 export const loginStories: Stories = (running, options) => {
-  test('users log in to a server, each for themselves, at whichever replica', options, async t => {
+  test('each user logs in to a server for themselves, whichever replica answers', options, async t => {
     const portolan = running()
     const world = await startWorld(portolan, t)
     const space = await portolan.namespace(SPACE, t)
@@ -52,7 +52,7 @@ export const loginStories: Stories = (running, options) => {
     assert.equal(link, `${GATEWAY}/connect/notes?for=${userNamed(`http://issuer.${DOMAIN}#ada`)?.id}`)
     await assert.rejects(about(robot as Caller), /no person logs in with/)
 
-    // A link that was passed on is of no use to whoever has it.
+    // A link that was passed on does not work for anybody else.
     assert.match(await open(agent, link, 'ben', 'eve'), /^403 .*for somebody else/s)
     await asked(ada as Caller)
     assert.match(await open(agent, link, 'ada', 'ada-at-notes'), /^200 .*Logged in to <b>notes/s)
@@ -77,7 +77,7 @@ export const loginStories: Stories = (running, options) => {
     for (const pod of await space.pods('tools'))
       await portolan.kubectl('delete', 'pod', pod.metadata.name, '-n', SPACE)
     await space.untilServing('tools', { ready: 1 })
-    await until('both are kept as renewed', async () => {
+    await until('both renewed logins are kept', async () => {
       const now = await keptIn(portolan)
       return now.length === 2 && !now.some(value => before.includes(value))
     })
@@ -93,10 +93,12 @@ export const loginStories: Stories = (running, options) => {
     assert.match(shown.stdout, /notes +http:\/\/issuer\.logins\.svc#ada .*\nnotes +\S+#ben /, shown.stderr)
     const deleted = await command('notes', `http://issuer.${DOMAIN}#ada`, '--delete')
     assert.deepEqual([deleted.code, deleted.stdout], [0, 'deleted: 1\n'], deleted.stderr)
-    await until('no replica has it any more', async () => Boolean(await askedEverywhere(again as Caller)))
+    await until('no replica has the login any more', async () =>
+      Boolean(await askedEverywhere(again as Caller)),
+    )
     await until('one login is kept', async () => (await keptIn(portolan)).length === 1)
     await space.delete(server('notes', {}))
-    await until('they are deleted with their server', async () => (await names()).length === 0)
+    await until('the Secrets are deleted with their server', async () => (await names()).length === 0)
   })
 }
 
@@ -127,7 +129,7 @@ async function applyServices({ kubectl, cluster }: Portolan): Promise<void> {
 
 type World = {
   tokens: { ada: string; ben: string }
-  /** Of the upstream's authorization server, in order. */
+  /** The kinds of grants that the upstream's authorization server has seen, in order. */
   grants: string[]
   /** The upstream refuses all tokens that it has seen. */
   refuse(): Promise<void>
@@ -180,13 +182,13 @@ async function callersOf(
 
 const about = (caller: Caller) => caller.call('notes:about', {})
 
-/** The link that the caller is told to log in at. */
+/** Calls a tool without a login, and returns the link of the error. */
 async function asked(caller: Caller): Promise<string> {
-  const told = await about(caller).then(
+  const message = await about(caller).then(
     text => assert.fail(text),
-    ({ message }: Error) => message,
+    (error: Error) => error.message,
   )
-  return /repeat the call after the login: (\S+)$/.exec(told)?.[1] ?? assert.fail(told)
+  return /repeat the call after the login: (\S+)$/.exec(message)?.[1] ?? assert.fail(message)
 }
 
 /** Whether many calls at once, at both replicas, are all asked to log in. */
@@ -208,7 +210,7 @@ async function allAnswer(caller: Caller, account: string): Promise<void> {
   }
 }
 
-/** What the Secrets keep, of logins that were not deleted. */
+/** The sealed logins in the Secrets, without those that were deleted. */
 async function keptIn({ kubectl }: Portolan): Promise<string[]> {
   const selector = 'app.kubernetes.io/component=logins'
   const text = await kubectl('get', 'secrets', '-n', SPACE, '--selector', selector, '--output', 'json')
@@ -219,7 +221,7 @@ async function keptIn({ kubectl }: Portolan): Promise<string[]> {
   return plain.filter(value => !value.endsWith('.'))
 }
 
-/** A person in a pod opens the link, and logs in at both places; resolves with status and text of the last page. */
+/** A person in a pod opens the link, and logs in at the gateway's issuer and at the upstream's; resolves with status and text of the last page. */
 async function open(agent: Agent, link: string, who: string, account: string): Promise<string> {
   return agent.script(`
     const MAX_PAGES = 12

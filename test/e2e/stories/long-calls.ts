@@ -1,4 +1,4 @@
-/** Calls that take long outlive the pods that answer them. */
+/** Long calls are answered though the pods that work on them are replaced. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underLoad } from '../support/load.ts'
@@ -11,7 +11,7 @@ const CALL_MS = 45_000
 const ROLLOUT_LIMIT_MS = CALL_MS + 150_000
 
 export const longCallStories: Stories = (running, options) => {
-  test('calls of 45 s outlive a rollout of their router and their bridge', options, async t => {
+  test('calls of 45 s are answered during a rollout of their router and their bridge', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('long-calls', t)
     const limits = { concurrency: 100, callTimeout: '60s' }

@@ -1,4 +1,4 @@
-/** Tools that are found by what they mean: encoded by the operator, or by a service; the routers encode what is asked. */
+/** Tools that are found by what they mean: encoded by the operator, or by a service; the routers encode the queries. */
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 type Pod = KubeObject & { spec: { containers: object[] } }
 
-/** The image of the tests has the model where this machine has it. */
+/** The image of the tests has the model if this machine has it. */
 const hasModel = fetchedModel(process.env) !== undefined
 
 const QUERY = 'elephants and giraffes'
@@ -22,7 +22,7 @@ const ZOO = server('kit', {
 })
 const router = { replicas: 1 }
 
-/** An embeddings service that knows of animals, and who may ask. */
+/** An embeddings service that recognises texts about animals, and requires a token. */
 const SERVICE = `
   const vectorOf = text => (/zoo|elephant/.test(text) ? [1, 0] : [0, 1])
   require('http').createServer(async (request, response) => {
@@ -33,8 +33,7 @@ const SERVICE = `
 
 export const meaningStories: Stories = (running, options) => {
   test('a query finds a tool with which it shares no word', options, async t => {
-    if (!hasModel && !process.env.CI)
-      return t.skip('LOUD: there is no model; `npx portolan model` fetches it')
+    if (!hasModel && !process.env.CI) return t.skip('there is no model; `npx portolan model` fetches it')
     const space = await running().namespace('meaning', t)
     const words = gateway('words', { router, search: { semantic: 'none' } })
     await space.apply(ZOO, words, gateway('tools', { router }))
@@ -68,7 +67,7 @@ async function searchOf(space: Namespace, name: string): Promise<string | undefi
   return (await space.gateway(name))?.status?.search?.semantic
 }
 
-/** Its URL. */
+/** Resolves with the URL of the service. */
 async function startService(space: Namespace): Promise<string> {
   const labels = { 'app.kubernetes.io/instance': 'service' }
   const { spec, ...pod } = agentPod('service', { labels }) as Pod

@@ -1,4 +1,4 @@
-/** Several gateways over the same servers, and namespaces that must not reach each other's. */
+/** Several gateways for the same servers, and namespaces that must not reach each other's servers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fixture, gateway, gatewayOver, secret, server } from '../support/manifests.ts'
@@ -64,7 +64,7 @@ export const neighbourStories: Stories = (running, options) => {
     )
     const authorization = `Bearer ${Buffer.from(token, 'base64').toString()}`
     assert.equal((await agent.get(url, { authorization })).status, 401)
-    // No event stream is wanted: who is let in hears 406.
+    // Requests that are let in get 406, since they accept no event stream.
     const accept = 'application/json'
     assert.equal((await agent.get('http://mcp-mine.ours.svc/mcp', { authorization, accept })).status, 406)
   })

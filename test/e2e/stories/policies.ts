@@ -19,7 +19,7 @@ const npm = { package: '@modelcontextprotocol/server-everything', version: '2026
 
 export const policyStories: Stories = (running, options) => {
   test(
-    'with policies enforced, servers reach the DNS and, while they install, their registry',
+    'with policies enforced, servers reach only the DNS and, while they install, their registry',
     options,
     async t => {
       const portolan = running()
@@ -38,7 +38,7 @@ export const policyStories: Stories = (running, options) => {
       assert.equal(await inside(RESOLVE), 'open')
       assert.equal(await inside(dial(apiService, 443)), 'closed')
 
-      // a tunnel: something outside that listens where DNS does
+      // A tunnel: something outside that listens on the port of the DNS.
       const outside = await (await portolan.namespace('outside', t)).agent('none')
       const address = (await outside.script(LISTEN)).trim()
       for (const script of [dial(address, 53), sendTo(address, 53)]) {
@@ -48,7 +48,7 @@ export const policyStories: Stories = (running, options) => {
     },
   )
 
-  test('with policies enforced, pods are reached by those alone who have to', options, async t => {
+  test('with policies enforced, only admitted agents reach routers, at the MCP port', options, async t => {
     const portolan = running()
     const enforcement = await enforcePolicies(portolan.cluster)
     t.after(() => enforcement.stop())
@@ -63,14 +63,14 @@ export const policyStories: Stories = (running, options) => {
     const own = await space.agent('tools')
     const friend = await (await portolan.namespace('friends', t)).agent('none')
     const stranger = await (await portolan.namespace('strangers', t)).agent('none')
-    const doors = [
+    const endpoints = [
       [bridge, 8080],
       [router, 8080],
       [router, 8081],
       [operator, 8080],
     ] as const
     const open = async (agent: typeof own) =>
-      Promise.all(doors.map(([host, port]) => agent.script(dial(host, port))))
+      Promise.all(endpoints.map(([host, port]) => agent.script(dial(host, port))))
     assert.deepEqual(await open(own), ['closed', 'open', 'closed', 'closed'])
     assert.deepEqual(await open(friend), ['closed', 'open', 'closed', 'closed'])
     assert.deepEqual(await open(stranger), ['closed', 'closed', 'closed', 'closed'])
@@ -78,7 +78,7 @@ export const policyStories: Stories = (running, options) => {
   })
 
   test(
-    'with policies enforced, the pod of a user is reached by routers alone, and answers nobody without its token',
+    'with policies enforced, only routers reach the pod of a user, and it answers nobody without its token',
     options,
     async t => {
       const portolan = running()
@@ -121,7 +121,7 @@ export const policyStories: Stories = (running, options) => {
   )
 }
 
-/** Runs a script in the container of the server `kit`; with the id of a user, in that user's. */
+/** Runs a script in the container of the server `kit`; with the id of a user, in the container of that user's pod. */
 function fromServer({ kubectl }: Portolan, space: Namespace, user = '') {
   return async (script: string) => {
     const pod = (await space.pods('kit')).find(one => userOf(one) === user)

@@ -1,4 +1,4 @@
-/** What is replaced under a steady load, without a lost call. */
+/** Secrets, certificates and accounts that are replaced under a steady load, without a lost call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Secret } from '@kubernetes/client-node'
@@ -15,7 +15,7 @@ const LOAD = { gateway: 'tools', toolPath: 'kit:echo' }
 /** The kubelet brings a changed Secret into pods within a minute or two. */
 const KUBELET_LIMIT_MS = 180_000
 const ROUTERS = 'app.kubernetes.io/component=router'
-/** What a bridge shows to its callers, as PEM. */
+/** Prints the certificate that a bridge shows to its callers, as PEM. */
 const SHOW_CERTIFICATE = `const { X509Certificate } = require('crypto')
 const socket = require('tls').connect({ port: 8080, rejectUnauthorized: false }, () => {
   process.stdout.write(new X509Certificate(socket.getPeerCertificate().raw).toString())
@@ -24,14 +24,14 @@ const socket = require('tls').connect({ port: 8080, rejectUnauthorized: false },
 const READ_BEARER = 'process.stdout.write(require("fs").readFileSync("/var/run/portolan/bearer/token"))'
 
 export const rotationStories: Stories = (running, options) => {
-  test('the bearer of a server is replaced, and no call is lost', options, async t => {
+  test('the bearer token of a server is replaced, and no call is lost', options, async t => {
     const portolan = running()
     const space = await serving(portolan, 'bearers', t)
     const outcome = await underLoad(portolan, space, LOAD, {
       strike: () => portolan.kubectl('delete', 'secret/mcp-kit', '--namespace', space.name),
       recovered: () =>
         until(
-          'the bridge has the new one',
+          'the bridge has the new token',
           () => bridgeHas(portolan, space, 'mcp-kit', 'token', READ_BEARER),
           KUBELET_LIMIT_MS,
         ),
@@ -46,11 +46,11 @@ export const rotationStories: Stories = (running, options) => {
       strike: () => portolan.kubectl('delete', 'secret/mcp-kit.tls', '--namespace', space.name),
       recovered: async () => {
         const isNew = () => bridgeHas(portolan, space, 'mcp-kit.tls', 'tls.crt', SHOW_CERTIFICATE)
-        await until('the bridge serves the new one', isNew, KUBELET_LIMIT_MS)
+        await until('the bridge serves the new certificate', isNew, KUBELET_LIMIT_MS)
       },
     })
     assert.deepEqual([outcome.lost, outcome.right], [[], outcome.calls])
-    // new routers have no connection from before
+    // New routers have no connection from before.
     await portolan.kubectl('delete', 'pods', '--namespace', space.name, '--selector', ROUTERS)
     await space.untilServing('tools', { ready: 1, routers: 2 })
     const agent = await space.agent('tools')

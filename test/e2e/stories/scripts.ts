@@ -11,14 +11,14 @@ import { until } from '../support/until.ts'
 
 export const scriptStories: Stories = (running, options) => {
   test(
-    'a reviewed script is found and called by an agent in a pod, which may run scripts of its own',
+    'an agent in a pod finds and calls a reviewed script, and runs a script that it wrote itself',
     options,
     async t => {
       const space = await running().namespace('scripts', t)
       await space.applyFile(join(EXAMPLES, 'laptop', 'everything.yaml'))
       await space.applyFile(join(EXAMPLES, 'code', 'sum-pairs.yaml'))
       await space.apply(gateway('tools', { code: { enabled: true } }))
-      const agentComes = space.agent('tools')
+      const agentReady = space.agent('tools')
       await space.untilReady('everything')
       await space.untilServing('tools', { ready: 1 })
       const ref = {
@@ -33,7 +33,7 @@ export const scriptStories: Stories = (running, options) => {
           JSON.stringify(found),
         )
       })
-      const agent = await agentComes
+      const agent = await agentReady
       assert.equal((await agent.find('add up pairs of numbers'))[0], 'scripts:sum-pairs')
       assert.match(
         await agent.call('scripts:sum-pairs', {
@@ -45,8 +45,8 @@ export const scriptStories: Stories = (running, options) => {
         /\[42,3\]/,
       )
       const code = 'return (await tools.scripts.sum_pairs({ pairs: [[1, 1]] }))[0] + 1'
-      const [said] = await agent.session(use('run_mcp_script', { code }))
-      assert.match(JSON.stringify(said), /"text":"3"/)
+      const [result] = await agent.session(use('run_mcp_script', { code }))
+      assert.match(JSON.stringify(result), /"text":"3"/)
     },
   )
 }

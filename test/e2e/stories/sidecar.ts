@@ -1,10 +1,10 @@
-/** A pod with a router of its own. */
+/** A pod with a router as a sidecar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
 
-/** Every readable file below a folder that could hold a token, with the first of its text. */
+/** Prints the audiences of all tokens that the agent's container can read. */
 const LOOK_FOR_TOKENS = `
 import { readdirSync, readFileSync } from 'node:fs'
 const places = ['/var/run/portolan', '/var/run/secrets']
@@ -16,7 +16,7 @@ const claims = tokens.map(file => JSON.parse(Buffer.from(readFileSync(file, 'utf
 console.log(JSON.stringify(claims.flatMap(({ aud }) => aud)))`
 
 export const sidecarStories: Stories = (running, options) => {
-  test('a labelled pod gets a router of its own, whose token its agent cannot read', options, async t => {
+  test('a labelled pod gets a sidecar router, whose token the agent cannot read', options, async t => {
     const space = await running().namespace('sidecars', t)
     await space.apply(server('kit', fixture()), gateway('tools', { router: { replicas: 1 } }))
     await space.untilServing('tools', { ready: 1 })
@@ -49,7 +49,7 @@ export const sidecarStories: Stories = (running, options) => {
     assert.equal(await agent.call('late:echo', { text: 'came later' }), 'came later')
   })
 
-  test('a pod that names a gateway that is not there is refused with what to do', options, async t => {
+  test('a pod that names a missing gateway is refused, and the error names it', options, async t => {
     const space = await running().namespace('no-gateway', t)
     const labels = { 'portolan.dev/gateway': 'absent' }
     await assert.rejects(space.agent('absent', { labels }), /absent/)

@@ -1,4 +1,4 @@
-/** Servers that sleep, as docs/sleep.md and its examples have them: what their volumes keep, and the call of a sidecar. */
+/** Servers that sleep, as in docs/sleep.md and its examples: what their volumes keep, and a call from a sidecar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
@@ -27,7 +27,7 @@ export const sleepStories: Stories = (running, options) => {
       await space.untilServing('tools', { ready: 2 })
       assert.match(await installed(portolan, space, 'everything'), /^installed @modelcontextprotocol/m)
       const agent = await space.agent('tools')
-      // Nobody waits a quarter of an hour here.
+      // The examples sleep after a quarter of an hour, for which no test waits.
       for (const name of ['thinking', 'everything']) await idleSoon(portolan, space, name)
       await asleep(space, 'thinking', 'everything')
       assert.match(await agent.call('everything:get-sum', { a: 19, b: 23 }), /42/)
@@ -42,7 +42,7 @@ export const sleepStories: Stories = (running, options) => {
   )
 
   test(
-    'another version is installed into a volume of its own, and the former claim goes',
+    'another version is installed into a new volume, and the former claim is deleted',
     options,
     async t => {
       const portolan = running()
@@ -69,7 +69,7 @@ export const sleepStories: Stories = (running, options) => {
   )
 
   test(
-    'a volume that nobody provides is told, and so is one that several pods would share',
+    'the status says if nobody provides a volume, or if several pods would share one',
     options,
     async t => {
       const space = await running().namespace('no-volumes', t)
@@ -85,7 +85,7 @@ export const sleepStories: Stories = (running, options) => {
     },
   )
 
-  test('a call through a router of its own wakes a server that sleeps', options, async t => {
+  test('a call through the sidecar of an agent wakes a server that sleeps', options, async t => {
     const space = await running().namespace('sleepy-sidecar', t)
     await space.apply(
       server('kit', { ...fixture(), scaling: SLEEPY }),
@@ -101,7 +101,7 @@ export const sleepStories: Stories = (running, options) => {
   })
 }
 
-/** What the installer of a server's only pod says. */
+/** What the installer of a server's only pod has printed. */
 async function installed({ kubectl }: Portolan, space: Namespace, name: string): Promise<string> {
   const pods = await until('one pod runs', async () => {
     const found = (await space.pods(name)).filter(({ metadata }) => !metadata.deletionTimestamp)

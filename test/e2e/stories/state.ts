@@ -6,7 +6,7 @@ import type { Stories } from '../support/story.ts'
 import { until } from '../support/until.ts'
 
 export const stateStories: Stories = (running, options) => {
-  test('each client of a server with state has one of its own, through every router', options, async t => {
+  test('each client of a perClient server has its own process, through every router', options, async t => {
     const space = await running().namespace('state', t)
     await space.apply(server('browser', { ...fixture(), sessions: 'perClient' }), gateway('tools'))
     await space.untilReady('browser')
@@ -14,8 +14,8 @@ export const stateStories: Stories = (running, options) => {
     const agent = await space.agent('tools')
     const pids = () => agent.calls(['browser:pid'], ['browser:pid'], ['browser:pid'], ['browser:pid'])
     const [one, other] = await Promise.all([pids(), pids()])
-    assert.equal(new Set(one).size, 1, `one client, ${one}`)
-    assert.equal(new Set(other).size, 1, `one client, ${other}`)
+    assert.equal(new Set(one).size, 1, `pids of one client: ${one}`)
+    assert.equal(new Set(other).size, 1, `pids of one client: ${other}`)
     assert.notEqual(one[0], other[0])
   })
 
@@ -28,7 +28,7 @@ export const stateStories: Stories = (running, options) => {
     const agent = await space.agent('tools')
     const hosts = new Set<string>()
     await until('several pods have answered', async () => {
-      // each call under way holds a connection, and each new connection goes to a pod by chance
+      // Each call in flight holds a connection, and each new connection goes to a random pod.
       const busy = Array.from({ length: 4 }, () => agent.call('kit:sleep', { ms: 2_000 }))
       const calls = Array.from({ length: 4 }, () => agent.call('kit:environment'))
       for (const text of await Promise.all(calls))

@@ -1,4 +1,4 @@
-/** What makes a cluster one to rely on: Secrets that come and go, changes by hand, true reasons, gateways that are open to nobody. */
+/** What users can rely on: missing Secrets do no harm, changes by hand are undone, reasons are true, and no gateway is open to everybody. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Ingress, V1Role } from '@kubernetes/client-node'
@@ -13,7 +13,7 @@ const LIMIT = { requests: { memory: '64Mi' }, limits: { memory: '160Mi' } }
 
 export const trustStories: Stories = (running, options) => {
   test(
-    'a Secret that is away for a moment hides nothing, and equal content rolls nothing',
+    'a Secret that is deleted and made again hides no tool, and replaces no pod if its content is equal',
     options,
     async t => {
       const { kubectl, namespace } = running()
@@ -42,7 +42,7 @@ export const trustStories: Stories = (running, options) => {
   )
 
   test(
-    'rights and names: what is added by hand goes again, and what others have is left to them',
+    'a right that was added by hand is removed, and a server whose name is taken by another Service says so',
     options,
     async t => {
       const { client, kubectl, namespace } = running()
@@ -76,7 +76,7 @@ export const trustStories: Stories = (running, options) => {
   )
 
   test(
-    'too little memory is called by its name, and a gateway without a ready server is not Ready',
+    'a server with too little memory has the reason OOMKilled, and its gateway NoServersReady',
     options,
     async t => {
       const { namespace } = running()
@@ -92,7 +92,7 @@ export const trustStories: Stories = (running, options) => {
   )
 
   test(
-    'a gateway for the world outside needs callers it knows, and then has an Ingress',
+    'an exposed gateway is refused while anybody may call it, and gets its Ingress with named callers',
     options,
     async t => {
       const { client, namespace } = running()
@@ -101,15 +101,16 @@ export const trustStories: Stories = (running, options) => {
       await space.apply(server('kit', fixture()), gateway('tools', { router }))
       await space.untilSaidOfGateway('tools', 'Accepted', 'AnonymousAndExposed')
       const ingress = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', namespace: space.name }
-      const of = async () => (await client.get<Kube<V1Ingress>>({ ...ingress, name: 'tools-gateway' }))?.spec
-      // The Service and its way in stay, but no router answers.
+      const ingressSpec = async () =>
+        (await client.get<Kube<V1Ingress>>({ ...ingress, name: 'tools-gateway' }))?.spec
+      // Objects that lead to the routers may exist already, but no router answers.
       assert.deepEqual(await space.pods('tools'), [])
       await space.apply(
         secret('callers', { ann: 'a-token-of-at-least-thirty-two-characters' }),
         gateway('tools', { router, auth: { tokens: { secretName: 'callers' } } }),
       )
       await space.untilServing('tools', { ready: 1 })
-      const made = await until('the Ingress is there', of)
+      const made = await until('the Ingress is there', ingressSpec)
       assert.equal(made.rules?.[0]?.host, 'mcp.example.com')
     },
   )

@@ -1,4 +1,4 @@
-/** The examples of users in a cluster, as they stand: what each user gets, and what the status says of it. */
+/** The examples of users in a cluster, unchanged: what each user gets, and what the status says about it. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -15,14 +15,14 @@ const SOMETHING = { entities: [{ name: 'Lisbon', entityType: 'city', observation
 const INSTALL_LIMIT_MS = 300_000
 
 export const userExampleStories: Stories = (running, options) => {
-  test('the users of examples/users have pods of their own, and the status says so', options, async t => {
+  test('each user of examples/users has their own pods, and the status says so', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('users-example', t)
     for (const file of manifestFiles('users')) await space.applyFile(file)
     await space.untilReady('memory', 'thinking')
     const { status } = await space.untilServing('tools', { ready: 2 })
     assert.equal(status?.servers?.selected, 3)
-    // Neither the server that people log in to nor the issuer exists here, which hinders nobody with a token.
+    // Neither the server that people log in to nor the issuer exists here; callers with a token are served all the same.
     await space.untilSaid('notes', 'Accepted', 'Accepted')
     await space.untilSaid('notes', 'Ready', 'Unreachable')
     await space.untilSaidOfGateway('tools', 'Accepted', 'Accepted')
@@ -40,7 +40,7 @@ export const userExampleStories: Stories = (running, options) => {
     // Their first calls start their pods.
     assert.deepEqual(await Promise.all([ada, ben].map(think)), [1, 1])
     assert.equal(await think(ada), 2)
-    await until('she remembers', () => ada.call('memory:create_entities', SOMETHING), INSTALL_LIMIT_MS)
+    await until('it is written', () => ada.call('memory:create_entities', SOMETHING), INSTALL_LIMIT_MS)
     assert.match(await ada.call('memory:read_graph', {}), /has trams/)
     const bens = await until('his memory is read', () => ben.call('memory:read_graph', {}), INSTALL_LIMIT_MS)
     assert.doesNotMatch(bens, /Lisbon/)
@@ -65,7 +65,7 @@ export const userExampleStories: Stories = (running, options) => {
 async function think(caller: Caller): Promise<number> {
   const thought = { thought: 'of mine', thoughtNumber: 1, totalThoughts: 3, nextThoughtNeeded: true }
   const text = await until(
-    'it thinks',
+    'the thought is kept',
     () => caller.call('thinking:sequentialthinking', thought),
     INSTALL_LIMIT_MS,
   )

@@ -15,7 +15,7 @@ import { idOf } from '../support/users.ts'
 const NAMES = ['ada', 'ben']
 
 export const userTlsStories: Stories = (running, options) => {
-  test('calls of users go over TLS, also after the certificate was replaced', options, async t => {
+  test('calls of users go over TLS, even after the certificate was replaced', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('user-tls', t)
     await space.apply(
@@ -38,7 +38,7 @@ export const userTlsStories: Stories = (running, options) => {
     await until('there is another certificate', async () =>
       (await space.made()).includes('Secret mcp-kit.tls'),
     )
-    // Its pod starts with the new certificate, while that of the first user has the former one.
+    // Ben's pod starts with the new certificate, while Ada's has the former one.
     const ben = await callOf('ben')
     assert.equal(await ben('sealed too'), 'sealed too')
     assert.notEqual(

@@ -1,4 +1,4 @@
-/** `portolan users` in a cluster: who has a pod of their own, and the end of one. */
+/** `portolan users` in a cluster: who has their own pod, and how to end one. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const NAMES = ['ada', 'ben']
 
 export const usersCommandStories: Stories = (running, options) => {
-  test('portolan users shows who has a pod, and ends that of one', options, async t => {
+  test('portolan users shows who has a pod, and --end ends the pod of one user', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('who-has-what', t)
     const env = { ...process.env, KUBECONFIG: portolan.cluster.kubeconfig }

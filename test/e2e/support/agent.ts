@@ -8,17 +8,17 @@ const IMAGE = 'portolan-test/client:1'
 const PROGRAM = ['/usr/local/bin/node', '/client/main.js']
 
 export type Agent = {
-  /** Requests in one session of their own, one after the other; rejects where one is answered with an error. */
+  /** Sends requests in a new session, one after the other; rejects if one is answered with an error. */
   session(...requests: ClientRequest[]): Promise<Record<string, unknown>[]>
   /** Names of the tools that the gateway lists. */
   list(): Promise<string[]>
   /** Paths of the tools found, best first. */
   find(query: string): Promise<string[]>
-  /** All findings, as text. */
+  /** All that a search finds, as text. */
   describe(query: string): Promise<string>
-  /** The text that a tool of a server answers; rejects with it where it is an error. */
+  /** The text that a tool of a server answers; rejects with it if it is an error. */
   call(toolPath: string, args?: Record<string, unknown>): Promise<string>
-  /** Calls of tools in one session; their texts. */
+  /** Calls tools in one session; resolves with their texts. */
   calls(...calls: [toolPath: string, args?: Record<string, unknown>][]): Promise<string[]>
   get(url: string, headers?: Record<string, string>): Promise<{ status: number; body: string }>
   /** Runs a script in the agent's container; resolves with what it prints. */

@@ -66,7 +66,7 @@ export async function assignUsers({ run }: Pick<OwnCluster, 'run'>): Promise<voi
   )
 }
 
-/** Of a pod as it would be made. */
+/** The user of a pod as the API server would make it. */
 function userOf(run: OwnCluster['run'], securityContext: object): Promise<string> {
   const pod = {
     apiVersion: 'v1',

@@ -5,10 +5,11 @@ import { kill, processesIn } from '../../cluster/cgroups.ts'
 import { cgroupOf } from '../../cluster/layout.ts'
 import { type Portolan, SYSTEM } from './portolan.ts'
 
-const QUALITIES = ['kubepods', 'kubepods/burstable', 'kubepods/besteffort']
+/** The cgroups of the QoS classes. */
+const QOS_CGROUPS = ['kubepods', 'kubepods/burstable', 'kubepods/besteffort']
 const LEASE = 'portolan-operator'
 
-/** Ends every process of a pod by SIGKILL, from outside, as the crash of a machine would. */
+/** Ends every process of a pod by SIGKILL, from outside, like the crash of a machine. */
 export function killPod(clusterName: string, pod: Kube<V1Pod>): void {
   const pids = podProcesses(clusterName, pod)
   if (pids.length === 0) throw new Error(`no process of pod ${pod.metadata.name}`)
@@ -18,7 +19,7 @@ export function killPod(clusterName: string, pod: Kube<V1Pod>): void {
 /** Process ids of a pod, as this machine knows them. */
 export function podProcesses(clusterName: string, pod: Kube<V1Pod>): number[] {
   const node = `${cgroupOf(clusterName)}/${pod.spec?.nodeName}`
-  return QUALITIES.flatMap(quality => processesIn(`${node}/${quality}/pod${pod.metadata.uid}`))
+  return QOS_CGROUPS.flatMap(qos => processesIn(`${node}/${qos}/pod${pod.metadata.uid}`))
 }
 
 /** Name of the pod whose operator leads. */

@@ -6,7 +6,7 @@ import { textOf } from './agent.ts'
 const ADMIN_PORT = 8081
 
 export type Caller = {
-  /** The text that a tool answers; rejects with it where it is an error. */
+  /** The text that a tool answers; rejects with it if it is an error. */
   call(toolPath: string, args: object, signal?: AbortSignal): Promise<string>
   find(query: string): Promise<string>
   /** What calls wait for, as one of the gateway's routers reports it. */

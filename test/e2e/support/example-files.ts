@@ -1,4 +1,4 @@
-/** Files of examples/, as they stand; only addresses that no test cluster has are replaced, where a test has others. */
+/** Files of examples/, unchanged except for addresses that no test cluster has: a test can replace them. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import type { KubeObject } from '../../../core/kube/object.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples')
 
-/** By addresses of the examples: what a test has in their place. */
+/** Addresses in the examples, and those that a test uses instead. */
 export type Places = Readonly<Record<string, string>>
 
 /** The manifests below a folder of the examples, sorted. */

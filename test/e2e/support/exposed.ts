@@ -1,4 +1,4 @@
-/** Servers behind a gateway of two routers, each on a route of its own, reached from this machine. */
+/** Servers behind a gateway of two routers, each on its own route, reached from this machine. */
 import type { McpServerSpecInput } from '../../../crds/server.ts'
 import { FIXTURES, gateway, server } from './manifests.ts'
 import type { Portolan } from './portolan.ts'
@@ -6,12 +6,12 @@ import type { Portolan } from './portolan.ts'
 const HTTP_PORT = 80
 
 export type Exposed = {
-  /** The gateway's, of 127.0.0.1. */
+  /** The origin of the gateway, at a port of 127.0.0.1. */
   origin: string
   stop(): void
 }
 
-/** Resolves once all of them are ready and served; the namespace ends with `test`. */
+/** Resolves once all of them are ready and served; the namespace is deleted after `test`. */
 export async function exposeAll(
   { namespace, cluster }: Portolan,
   name: string,
@@ -28,7 +28,7 @@ export async function exposeAll(
   return { origin: `http://127.0.0.1:${port}`, stop }
 }
 
-/** The conformance fixture in a pod behind the bridge. Its code is compiled once: the suite gives some calls half a second, a child's start included. */
+/** The conformance fixture in a pod behind the bridge. Its compiled code is cached, because the suite allows some calls only half a second, including the start of a child. */
 export function stdioFixture(era: string): McpServerSpecInput {
   return {
     image: { name: FIXTURES, command: ['node', '/fixtures/main.js', 'conformance-stdio', era] },

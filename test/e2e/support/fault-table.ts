@@ -3,7 +3,7 @@ import type { Outcome } from './load.ts'
 
 const REASONS = 5
 const MESSAGE_CHARACTERS = 250
-const HEAD = `| killed, under a load of 20 calls a second | all well after | longest without an answer | p99 | calls | wrong | in flight in it | no router reached | lost |
+const HEAD = `| fault, under a load of 20 calls a second | recovered after | longest time without an answer | p99 | calls | wrong answers | failed while in flight at the fault | failed before any router was reached | other failures |
 |---|---|---|---|---|---|---|---|---|
 `
 
@@ -22,8 +22,8 @@ export function reasonsOf({ lost }: Outcome): string[] {
     message.replace(/[\d.]+/g, 'N').slice(0, MESSAGE_CHARACTERS),
   )
   const counted = [...kinds].map(([message, calls]) => ({ message, count: calls.length }))
-  const told = counted.sort((one, other) => other.count - one.count).slice(0, REASONS)
-  return told.map(({ message, count }) => `${count} × ${message}`)
+  const frequent = counted.sort((one, other) => other.count - one.count).slice(0, REASONS)
+  return frequent.map(({ message, count }) => `${count} × ${message}`)
 }
 
 function seconds(ms: number): string {

@@ -1,4 +1,4 @@
-/** A steady load of calls from a pod while something is broken, and what came of the calls. */
+/** A steady load of calls from a pod while something is broken, and how the calls ended. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadReport } from '../../images/client/load.ts'
 import { agentPod } from './agent.ts'
@@ -8,9 +8,9 @@ import { until } from './until.ts'
 
 const CALLS_PER_SECOND = 20
 const CALL_LIMIT_SECONDS = 70
-/** How long all must be well before and after. */
+/** How long the load runs undisturbed before the fault, and after the recovery. */
 const STEADY_MS = 2_000
-/** The client never had a connection, so nobody got the call: only clients could try again. */
+/** The client never had a connection, so no router got the call: only the client could try again. */
 const NOT_SENT = /ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/
 
 export type Fault = {
@@ -24,7 +24,7 @@ export type Outcome = {
   calls: number
   right: number
   wrong: number
-  /** Not answered, or with an error, and under way when it struck. */
+  /** Not answered, or with an error, and in flight during the fault. */
   inFlight: number
   /** Never sent: no router could be reached. */
   notSent: number
@@ -35,7 +35,7 @@ export type Outcome = {
   p99Ms: number
 }
 
-/** The calls. Without `args`, `toolPath` is a tool that answers with the text it is given. */
+/** The calls. Without `args`, the tool must answer with the text of its argument `text`. */
 export type Load = {
   gateway: string
   toolPath: string

@@ -1,4 +1,4 @@
-/** Manifests that tests write, as short as they read. */
+/** Short forms of the manifests that tests apply. */
 import type { KubeObject } from '../../../core/kube/object.ts'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
 
@@ -24,7 +24,7 @@ export function secret(name: string, stringData: Record<string, string>): KubeOb
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData } as KubeObject
 }
 
-/** The server of test/upstreams/rude, over stdio in an image: tools that echo, tell their process and environment, die. */
+/** The server of test/upstreams/rude, over stdio in an image: tools that echo, report their process and environment, or crash. */
 export function fixture(mode = 'polite', ...args: string[]): McpServerSpecInput {
   return { image: { name: FIXTURES, command: ['node', '/fixtures/rude/server.mjs', mode, ...args] } }
 }

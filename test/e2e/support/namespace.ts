@@ -1,4 +1,4 @@
-/** A namespace as its user sees it: applies manifests, waits for what they lead to, sends agents into it. */
+/** A namespace as its user sees it: applies manifests, waits for what they lead to, runs agents in it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { V1Pod } from '@kubernetes/client-node'
 import type { KubeClient } from '../../../core/kube/client.ts'
@@ -24,18 +24,18 @@ export type Namespace = {
   server(name: string): Promise<McpServer | undefined>
   gateway(name: string): Promise<McpGateway | undefined>
   pods(instance: string): Promise<Kube<V1Pod>[]>
-  /** Waits until a server is ready in its present generation. */
+  /** Waits until each server is ready in its current generation. */
   untilReady(...servers: string[]): Promise<void>
   /** Waits until a condition of a server has this reason; resolves with the condition. */
   untilSaid(server: string, type: string, reason: string, limitMs?: number): Promise<Condition>
   untilSaidOfGateway(gateway: string, type: string, reason: string): Promise<Condition>
-  /** Waits until a gateway is ready and every replica serves the newest catalog; with so many servers ready, where that is given. */
+  /** Waits until a gateway is ready and every replica serves the newest catalog; with `ready`, until so many servers are ready. */
   untilServing(gateway: string, expected?: { ready?: number; routers?: number }): Promise<McpGateway>
   /** An agent in a pod that is a client of a gateway of this namespace, or of `url`. */
   agent(gateway: string, options?: AgentOptions & { name?: string; url?: string }): Promise<Agent>
   /** Names of all objects of the kinds that the operator makes. */
   made(): Promise<string[]>
-  /** resourceVersion of each of them, and of our own kinds, once nothing was written for some seconds. */
+  /** resourceVersion of each of these objects, and of our own kinds, once nothing was written for some seconds. */
   quietVersions(): Promise<Record<string, string>>
 }
 
@@ -50,7 +50,7 @@ export async function openNamespace(name: string, client: KubeClient, cluster: C
   return inNamespace(name, client, cluster)
 }
 
-/** One that is there. */
+/** A namespace that exists already. */
 export function inNamespace(name: string, client: KubeClient, cluster: Cluster): Namespace {
   const own = <T extends Pick<KubeObject, 'kind' | 'metadata'>>(manifest: T) => ({
     ...manifest,
@@ -124,7 +124,7 @@ function waiting(
   }
 }
 
-/** Throws, with all conditions of the object, until the expected one is observed for its present generation. */
+/** Throws, with all conditions of the object, until the expected one is observed for its current generation. */
 function said(object: McpServer | McpGateway | undefined, type: string, reason: string): Condition {
   const conditions = object?.status?.conditions ?? []
   const found = conditions.find(condition => condition.type === type)

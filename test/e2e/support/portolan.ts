@@ -23,15 +23,15 @@ export type Portolan = {
   namespace(name: string, test?: { after(end: () => Promise<unknown>): void }): Promise<Namespace>
   kubectl(...args: string[]): Promise<string>
   helm(...args: string[]): Promise<string>
-  /** Upgrades to the present chart and image, as its users do; resolves when the operator is ready. */
+  /** Upgrades to the current chart and image, as users do; resolves when the operator is ready. */
   upgrade(): Promise<void>
-  /** Ends the cluster with all that is in it. */
+  /** Ends the cluster with everything in it. */
   stop(): Promise<void>
 }
 
 export type Values = Record<string, unknown>
 
-/** A chart, and the values that it needs in a test. Default: the present one. */
+/** A chart, and the values that it needs in a test. Default: the current chart. */
 type Chart = { path: string; values: Values }
 type Options = {
   values?: Values
@@ -41,7 +41,7 @@ type Options = {
   say?: (line: string) => void
 }
 
-/** Starts a cluster and installs Portolan; the cluster ends with it. */
+/** Starts a cluster and installs Portolan; `stop` ends both. */
 export async function startPortolan(
   options: Options & { nodes?: number; family?: Family } = {},
 ): Promise<Portolan> {
@@ -55,7 +55,7 @@ export async function startPortolan(
   }
 }
 
-/** Imports the images and installs the chart, as its users do; resolves when the operator is ready. */
+/** Imports the images and installs the chart, as users do; resolves when the operator is ready. */
 export async function installPortolan(cluster: OwnCluster, options: Options = {}): Promise<Portolan> {
   const { values, chart, imported = [], say = () => {} } = options
   const built = Object.values(await buildImages(imageFolder()))
@@ -67,6 +67,7 @@ export async function installPortolan(cluster: OwnCluster, options: Options = {}
   try {
     await install(portolan, chart ?? present)
   } catch (error) {
+    await portolan.client.close()
     await registry.stop()
     throw error
   }
@@ -74,7 +75,7 @@ export async function installPortolan(cluster: OwnCluster, options: Options = {}
   return portolan
 }
 
-/** What differs from an installation in the world: images and packages come from this machine. */
+/** What differs from a real installation: images and packages come from this machine. */
 function testValues({ addresses }: OwnCluster, registry: { npm: string; pypi: string }): Values {
   return {
     image: { tag: 'test' },

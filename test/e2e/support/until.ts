@@ -1,12 +1,12 @@
-/** Waits for states of the world, never for time to pass. */
+/** Waits for a state, never for time to pass. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 150
 const LIMIT_MS = 120_000
 
 /**
- * Asks until the answer is neither undefined nor false, and resolves with it. A probe that throws is asked again; what it threw last is told
- * where the time is over.
+ * Probes until the answer is neither undefined nor false, and resolves with it. A probe that throws is tried again; the error of a timeout
+ * contains what it threw last.
  */
 export async function until<T>(
   what: string,

@@ -1,4 +1,4 @@
-/** Users of servers with a pod each: what is secret of each, and where it can be looked for. */
+/** Users of servers with a pod each: what is secret of each user, and where tests look for it. */
 import { readFileSync } from 'node:fs'
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube } from '../../../core/kube/object.ts'
@@ -10,7 +10,7 @@ export function canaryOf(user: string): string {
   return `canary-${user}-7c1e`
 }
 
-/** Those of all users that a text holds. */
+/** The canaries of all users that a text contains. */
 export function canariesIn(text: string): string[] {
   return [...new Set(text.match(/canary-[-\w]+/g))]
 }

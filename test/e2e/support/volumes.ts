@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Portolan } from './portolan.ts'
 
-/** They end with the test. */
+/** They are deleted after the test. */
 export async function provideVolumes(
   { cluster }: Portolan,
   count: number,

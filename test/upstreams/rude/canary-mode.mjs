@@ -1,4 +1,4 @@
-/** `node server.mjs canary WORD`: a correct server of which no name, no text and no answer is without the word. */
+/** `node server.mjs canary WORD`: a correct server that has the word in each of its names, texts and answers. */
 const word = process.argv[3]
 const item = name => ({ name: `${word}_${name}`, description: `About ${word} things` })
 const inputSchema = { type: 'object', properties: { [`${word}Id`]: { type: 'string' } } }

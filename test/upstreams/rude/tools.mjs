@@ -107,7 +107,7 @@ unlisted.set('keep', (server, id, args, params) => {
   if (args.answer) server.answer(id, text('kept'))
 })
 unlisted.set('has_kept', (server, id) => server.answer(id, text(server.kept ? 'something' : 'nothing')))
-/** Says late, in the middle of this call, all that the call of `keep` did not say, and asks on its behalf. */
+/** During this call, sends everything that belongs to the call of `keep`: notifications, a question and the answer. */
 unlisted.set('tell_kept', (server, id) => {
   const { id: kept, progressToken, text: data } = server.kept
   server.send({ method: 'notifications/message', params: { level: 'error', data } })

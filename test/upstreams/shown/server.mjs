@@ -1,4 +1,4 @@
-/** A stdio MCP server whose results and resources are there to be looked at: hostile ones, and a note that changes. No dependencies. */
+/** A stdio MCP server for tests of how results are displayed: hostile results, and a note that changes. No dependencies. */
 import { createInterface } from 'node:readline'
 
 const PIXEL =

@@ -1,4 +1,4 @@
-/** A real authorization server (oidc-provider) whose callers log in elsewhere, and that exchanges their tokens (RFC 8693) for ones of an upstream. */
+/** A real authorization server (oidc-provider) that exchanges tokens of a gateway's callers for tokens of an upstream (RFC 8693). */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
@@ -23,7 +23,7 @@ export type ExchangeServer = {
   exchanged: string[]
   /** Subjects whose tokens are refused, with an error that repeats the request. */
   refused: Set<string>
-  /** Requests are not answered before this. */
+  /** Token requests are answered after this has resolved. */
   held: Promise<void> | undefined
   close(): Promise<void>
 }

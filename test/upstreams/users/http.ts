@@ -7,7 +7,7 @@ import type { Place } from './login-server.ts'
 
 export type NotesServer = {
   url: string
-  /** What arrived, in order: of 2026-07-28 without sessions. */
+  /** The received requests, in order; those of 2026-07-28 have no session. */
   requests: { method: string; session?: string; authorization?: string }[]
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ const CAPABILITIES = { tools: {}, resources: {} }
 
 type Admits = (authorization: string | undefined) => Promise<boolean>
 
-/** `admits`: whether a request has a credential that is good; others are answered 401. Tools: `note {text}`, and `about`, which answers with session, headers and the notes of the session. */
+/** `admits`: whether the credential of a request is accepted; others are answered 401. Tools: `note {text}`, and `about`, which answers with session, headers and the notes of the session. */
 export async function startNotes(
   era: '2025' | '2026',
   admits?: Admits,

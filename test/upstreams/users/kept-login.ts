@@ -1,4 +1,4 @@
-/** A login of a user at an upstream, as it is kept, whose tokens a quick login server renews. */
+/** A stored login of a user at an upstream, whose tokens a quick login server renews. */
 import type { User } from '../../../core/mcp/user.ts'
 import type { KeptLogin } from '../../../router/logins/kept-login.ts'
 import type { QuickLoginServer } from './quick-login-server.ts'

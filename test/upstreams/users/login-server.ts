@@ -1,4 +1,4 @@
-/** A real authorization server (oidc-provider) of an upstream: clients register themselves, people log in, tokens are for the upstream alone. */
+/** A real authorization server (oidc-provider) of an upstream: clients register themselves, people log in, tokens are only for the upstream. */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
@@ -15,7 +15,7 @@ export type LoginServer = {
   away(isAway: boolean): void
   /** The subject of a token for this audience; rejects if it is not one. */
   verify(token: string, audience: string): Promise<string>
-  /** A token of somebody who has logged in elsewhere. */
+  /** A token for a user, without a login at the pages. */
   tokenFor(subject: string, audience: string): Promise<string>
   close(): Promise<void>
 }

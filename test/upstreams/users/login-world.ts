@@ -1,6 +1,6 @@
 /**
  * A world in which people log in twice, as a process: `node login-world.ts HOST DOMAIN AUDIENCE LISTS` serves, at ports of HOST, the issuer of a gateway's
- * callers (`issuer.DOMAIN`), and an upstream (`notes.DOMAIN`) with an authorization server of its own (`login.DOMAIN`), which also admits the header
+ * callers (`issuer.DOMAIN`), and an upstream (`notes.DOMAIN`) with its own authorization server (`login.DOMAIN`), which also admits the header
  * `Authorization: LISTS`. Prints a line of JSON once it listens, with tokens of ada and ben for AUDIENCE, and one for each grant of the upstream's authorization
  * server. A line of stdin: the upstream refuses all other credentials that it has seen so far.
  */

@@ -9,9 +9,9 @@ export type OwnListsServer = {
   url: string
   /** Methods of the requests, each with the name of who asked: `ada tools/list`. */
   requests: string[]
-  /** Adds a tool for one of them, whose sessions are told that their list has changed. */
+  /** Adds a tool for one user, whose sessions get a list_changed notification. */
   add(who: string, tool: string): void
-  /** Lists of theirs are answered with HTTP 500, or not at all, until `mend`. */
+  /** Requests of this user for lists are answered with HTTP 500, or not at all, until `mend`. */
   break(who: string, how: 'fails' | 'hangs'): void
   mend(who: string): void
   close(): Promise<void>

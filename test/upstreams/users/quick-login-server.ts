@@ -1,15 +1,15 @@
 /**
- * A small authorization server for fast tests: an issuer of callers and an upstream with its own metadata at once. It has no pages: whoever comes back with the code
- * `<subject>` is logged in as that.
+ * A small authorization server for fast tests: it can be the issuer of callers, and it serves the metadata of an upstream. It has no pages: a browser that
+ * comes back with the code `<subject>` is logged in as that user.
  */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Served, serve } from '../http/serve.ts'
 
 export type QuickLoginServer = Served & {
   issuer: string
-  /** Of the upstream. */
+  /** The URL of the upstream. */
   url: string
-  /** Every token that it gave away. */
+  /** All tokens that it has issued. */
   tokens: string[]
   /** Requests for tokens so far, by grant. */
   grants: string[]
@@ -71,7 +71,7 @@ export async function startQuickLoginServer(): Promise<QuickLoginServer> {
   return { ...served, issuer: served.origin, url: `${served.origin}/mcp`, tokens, grants, before }
 }
 
-/** Where the page that a browser was sent to sends it back, as this user. `iss`: the issuer that says so. */
+/** The URL to which a login page sends the browser back, logged in as `user`. `iss`: the issuer in that URL. */
 export function cameBack(page: URL, user: string, iss = page.origin): URL {
   const back = new URL(page.searchParams.get('redirect_uri') ?? '')
   back.search = `${new URLSearchParams({ state: page.searchParams.get('state') ?? '', code: user, iss })}`

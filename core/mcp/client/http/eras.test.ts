@@ -94,7 +94,8 @@ test('arguments are sent unchanged in both eras, also numbers beyond 2^53', asyn
   const argumentsText = '{"n": 12345678901234567890,\n "s":"a\\nb"}'
   const { server, upstream } = await modern(t, 'modern')
   await call(upstream, 'echo', { params: { arguments: {} }, argumentsText })
-  assert.equal((requestsOf(server, 'tools/call')[0]?.body.params as JsonObject).name, 'echo')
+  const sent = requestsOf(server, 'tools/call')[0]?.body.params as JsonObject
+  assert.deepEqual(sent.arguments, JSON.parse(argumentsText))
   const texts: string[] = []
   const rude = await startRude({
     'tools/call': (response, { id }, request) => {
@@ -141,7 +142,7 @@ test("log messages arrive with the call, from the caller's level on", async t =>
   }
 })
 
-test("progress has the caller's token, and closing the stream cancels a call", async t => {
+test("progress has the caller's token, and an aborted call is cancelled by closing its stream", async t => {
   const { server, upstream } = await modern(t, 'modern')
   const heard: unknown[] = []
   await call(upstream, 'progress', {
@@ -225,7 +226,7 @@ for (const status of [401, 403, 500, 503])
     assert.deepEqual(server.log, ['POST server/discover'])
   })
 
-test('a refused revision is replaced by one that the server names, once', async t => {
+test('a refused revision is replaced by one that the server names', async t => {
   let asked = 0
   const server = await startRude({
     'server/discover': (response, { id }, request) => {

@@ -1,4 +1,4 @@
-/** Requests to an upstream of which not every pod answers. */
+/** Requests to an upstream where some connections fail, such as a Service with a dead pod. */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
@@ -26,7 +26,7 @@ test('a request that could not connect is repeated once', async t => {
   await assert.rejects(http.send(request, AbortSignal.timeout(5_000)), { code: 'upstream_unreachable' })
   assert.equal(failures, 2)
 
-  // without a host it listens before the call returns
+  // Without a host, `listen` takes effect before it returns.
   const revive = () => void (server.listening || server.listen(port))
   subscribe(CONNECT_FAILED, revive)
   t.after(() => unsubscribe(CONNECT_FAILED, revive))

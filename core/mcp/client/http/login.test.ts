@@ -39,7 +39,7 @@ test('if no client can be registered, the error names the field for a client id'
   )
 })
 
-test('a code without iss is not exchanged if the server declares that it sends iss', async t => {
+test('a code without iss, or with another, is not exchanged if the server declares that it sends iss', async t => {
   const { begin, target, signal } = await start(t, { authorization_response_iss_parameter_supported: true })
   const pending = await begin()
   assert.equal(pending.url.searchParams.get('code_challenge_method'), 'S256')

@@ -34,7 +34,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     assert.equal(oauth.requests(), 1)
   })
 
-test('metadata at the well-known URLs are found without a challenge, and the token is requested for that resource and its scopes', async t => {
+test('metadata at the well-known URLs are found without a challenge; the token is for that resource and its scopes', async t => {
   const { token, asked } = await begin(t, origin => ({
     [`${PROTECTED_RESOURCE}/mcp`]: {
       resource: `${origin}/mcp`,
@@ -51,7 +51,7 @@ test('metadata at the well-known URLs are found without a challenge, and the tok
   assert.match(form.get('resource') ?? '', /\/mcp$/)
 })
 
-test('an upstream without metadata of its own is its own authorization server', async t => {
+test('an upstream that names no authorization server is its own authorization server', async t => {
   const { token } = await begin(t, origin => ({
     [AUTHORIZATION_SERVER]: metadata(origin, origin),
     '/token': { access_token: 't', token_type: 'bearer' },
@@ -74,7 +74,7 @@ test('an authorization server that accepts the secret only in the body gets it t
 })
 
 const wrong: [string, (origin: string) => Pages, Fault['code'], RegExp][] = [
-  ['says nothing', () => ({}), 'upstream_auth_required', /set spec\.auth\.oauth\.tokenUrl/],
+  ['publishes no metadata', () => ({}), 'upstream_auth_required', /set spec\.auth\.oauth\.tokenUrl/],
   [
     'shows the metadata of another resource',
     origin => ({
@@ -91,7 +91,7 @@ const wrong: [string, (origin: string) => Pages, Fault['code'], RegExp][] = [
     /another issuer/,
   ],
   [
-    'answers too much',
+    'publishes metadata over the size limit',
     () => ({ [AUTHORIZATION_SERVER]: { issuer: 'x'.repeat(100_000) } }),
     'upstream_protocol',
     /too large/,

@@ -77,7 +77,11 @@ const wrong: [string, Behaviour, Fault['code']][] = [
   ['answers with a page', raw(200, 'text/html', '<h1>Login</h1>'), 'upstream_protocol'],
   ['fails', raw(500, 'text/plain', 'oops'), 'upstream_protocol'],
   ['answers without a token', raw(200, 'application/json', '{}'), 'upstream_protocol'],
-  ['answers too much', raw(200, 'application/json', 'x'.repeat(100_000)), 'upstream_protocol'],
+  [
+    'answers with more than the limit',
+    raw(200, 'application/json', 'x'.repeat(100_000)),
+    'upstream_protocol',
+  ],
   ['breaks the connection', response => void response.destroy(), 'upstream_unreachable'],
 ]
 
@@ -92,13 +96,7 @@ for (const [title, behaviour, code] of wrong)
 test('a request to a token endpoint times out, and the next caller requests again', async t => {
   let asked = 0
   const server = await startTokenEndpoint((response, message, request) =>
-    asked++ === 0
-      ? hang(response, message, request)
-      : raw(200, 'application/json', '{"access_token":"t","token_type":"bearer"}')(
-          response,
-          message,
-          request,
-        ),
+    asked++ === 0 ? hang(response, message, request) : GIVEN(response, message, request),
   )
   t.after(server.close)
   const clock = createManualClock()
@@ -127,7 +125,7 @@ for (const transport of ['streamable-http', 'sse'] as const)
     assert.equal(oauth.requests(), 2)
   })
 
-test('an upstream that refuses every token has the state authRequired', async t => {
+test('an upstream that refuses every token fails with the reason AuthRequired', async t => {
   const oauth = await startOAuthServer()
   const server = await startRude({ 'server/discover': raw(401, 'text/plain', '') })
   const auth = createTokenSource({ ...client, tokenUrl: oauth.tokenUrl }, systemClock)

@@ -88,15 +88,19 @@ test('status 400 with any id is the answer to that request, and no failure of th
   }
 })
 
-test('a change stream that ends after its first event is reopened later each time, and soon after it has lasted', async t => {
+test('a change stream that ends after its first event is reopened with growing delays, until it lasts again', async t => {
   const clock = createManualClock()
-  const said = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'here' } }
+  const notification = {
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: 'info', data: 'here' },
+  }
   let end = (): void => {}
   let lasting = false
   const server = await startRude({
     initialize: answer({ protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }),
     GET: stream(response => {
-      response.write(`data: ${JSON.stringify(said)}\n\n`)
+      response.write(`data: ${JSON.stringify(notification)}\n\n`)
       end = () => void response.end()
       if (!lasting) end()
     }),

@@ -86,9 +86,9 @@ test("a question outside of a call's stream goes to the only call in flight, and
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const { asked, ask } = client()
   const more = { capabilities: CAN_ALL, ask }
-  const put = () => call(upstream, 'ask', { kinds: 'roots', outside: true }, more)
-  assert.deepEqual(await put(), [ANSWERS.roots])
-  const answers = (await Promise.all([put(), put()])) as { failed?: string }[][]
+  const askOutside = () => call(upstream, 'ask', { kinds: 'roots', outside: true }, more)
+  assert.deepEqual(await askOutside(), [ANSWERS.roots])
+  const answers = (await Promise.all([askOutside(), askOutside()])) as { failed?: string }[][]
   for (const [answer] of answers) if (answer?.failed) assert.match(answer.failed, /cannot be asked now/)
   assert.ok(answers.some(([answer]) => answer?.failed))
   assert.ok(asked.length < 3)
@@ -98,9 +98,9 @@ test("a question outside of a call's stream is refused once several callers have
   const { upstream } = await asking(t, 'streamable-http', 'shared')
   const { asked, ask } = client()
   const of = (id: string) => ({ capabilities: CAN_ALL, ask, identity: { ...ANONYMOUS, id } })
-  const put = (id: string) => call(upstream, 'ask', { kinds: 'roots', outside: true }, of(id))
-  assert.deepEqual([await put('token:red'), await put('token:red')], Array(2).fill([ANSWERS.roots]))
-  const [answer] = (await put('token:blue')) as { failed?: string }[]
+  const askOutside = (id: string) => call(upstream, 'ask', { kinds: 'roots', outside: true }, of(id))
+  for (const _ of [1, 2]) assert.deepEqual(await askOutside('token:red'), [ANSWERS.roots])
+  const [answer] = (await askOutside('token:blue')) as { failed?: string }[]
   assert.deepEqual([/cannot be asked now/.test(answer?.failed ?? ''), asked.length], [true, 2])
 })
 
@@ -156,10 +156,10 @@ for (const transport of ['streamable-http', 'sse'] as const) {
 
 test("without a call in flight, questions and messages go to the client's listener", async t => {
   const { server, upstream } = await asking(t, 'sse', 'perClient')
-  const said: string[] = []
-  const { promise: put, resolve } = Promise.withResolvers<string>()
+  const notified: string[] = []
+  const { promise: question, resolve } = Promise.withResolvers<string>()
   upstream.attach?.({
-    notified: (who, { method }) => said.push(`${who} ${method}`),
+    notified: (who, { method }) => notified.push(`${who} ${method}`),
     asked: async (who, { method }) => {
       resolve(`${who} ${method}`)
       return { result: ANSWERS.roots }
@@ -167,12 +167,12 @@ test("without a call in flight, questions and messages go to the client's listen
   })
   await call(upstream, 'declared', {}, { client: 'ann', capabilities: CAN_ALL })
   server.askAll('roots')
-  assert.equal(await put, 'ann roots/list')
+  assert.equal(await question, 'ann roots/list')
   await server.heard.logged('answered roots')
   upstream.tell?.('ann', { method: 'notifications/roots/list_changed' })
   await server.heard.logged('roots changed')
   await server.say('notifications/message')
-  await until(() => said.includes('ann notifications/message'))
+  await until(() => notified.includes('ann notifications/message'))
 })
 
 test('the error for a client that cannot be asked says so', async t => {
@@ -274,13 +274,13 @@ test('a question that is too large is refused, one after the result is not asked
 })
 
 test('a question that the server withdraws ends without an answer', async t => {
-  const { promise: put, resolve } = Promise.withResolvers<AbortSignal>()
+  const { promise: asked, resolve } = Promise.withResolvers<AbortSignal>()
   const { promise: withdrawn, resolve: over } = Promise.withResolvers<void>()
   const { upstream, replies } = await rude(
     t,
     stream((response, { id }) => {
       response.write(asks('q'))
-      void put.then(signal => {
+      void asked.then(signal => {
         signal.addEventListener('abort', () => over())
         response.write(event({ method: 'notifications/cancelled', params: { requestId: 'q' } }))
       })

@@ -107,7 +107,7 @@ for (const [title, behaviour, code] of faults)
     })
   })
 
-test('a header that HTTP does not allow is named without its value', async t => {
+test('the fault for a header that HTTP does not allow does not contain its value', async t => {
   const server = await startRude({})
   const spec = {
     url: server.url,
@@ -216,7 +216,7 @@ test('a question to a caller that declared no capability is refused', async t =>
   })
 })
 
-test('a broken change stream is reopened, later each time', async t => {
+test('a broken change stream is reopened with growing delays', async t => {
   const clock = createManualClock()
   const server = await startRude({
     initialize: answer({ protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } } }),

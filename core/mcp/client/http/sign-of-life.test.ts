@@ -92,7 +92,7 @@ test('a server that ignores pings gets another request; one that refuses them is
   assert.deepEqual(refusing.events, [])
 })
 
-test('a server of the newer era is asked by server/discover', async t => {
+test('a server of the newer era is checked with server/discover', async t => {
   const server = await startAskingModern('modern')
   const { clock } = await watched(t, server)
   const asked = () => server.requests.filter(({ body }) => body.method === 'server/discover').length
@@ -111,6 +111,7 @@ async function begin(t: TestContext, behaviours: Record<string, Behaviour>) {
 /** A connected upstream, and the events that it emits from then on. */
 async function watched(t: TestContext, server: { url: string; close(): Promise<void> }) {
   const manual = createManualClock()
+  // How often the upstream has begun to wait for the next check.
   let waits = 0
   const after: typeof manual.after = (ms, run) => {
     if (ms === 30_000) waits++
@@ -130,7 +131,6 @@ async function watched(t: TestContext, server: { url: string; close(): Promise<v
   const events: UpstreamEvent[] = []
   upstream.onEvent(event => void events.push(event))
   await until(() => waits === 1)
-  /** How often it began to wait for the next time. */
   return { clock, upstream, events, waits: () => waits }
 }
 

@@ -52,7 +52,7 @@ async function call(upstream: Upstream, name: string, args: object = {}, client?
   return content?.text ?? ''
 }
 
-test('many calls share one stream, and their results are kept whole', async t => {
+test('many calls share one stream, and results keep all their fields', async t => {
   const { server, upstream } = await started(t)
   const texts = await Promise.all(['a', 'b', 'c'].map(text => call(upstream, 'echo', { text })))
   assert.deepEqual(texts, ['a', 'b', 'c'])
@@ -152,7 +152,7 @@ test('a session that the upstream forgot is opened again', async t => {
   assert.equal(await call(upstream, 'count'), '1')
 })
 
-test('each client has a stream of its own where sessions are per client', async t => {
+test('with sessions per client, each client has its own stream', async t => {
   const { upstream } = await started(t, { sessions: 'perClient' })
   const counts = []
   for (const client of ['ann', 'bob', 'ann', undefined])
@@ -235,25 +235,25 @@ test('an upstream on a closed port is unreachable', async t => {
 
 test('an upstream that never answers POSTs does not keep connections open', async t => {
   const clock = createManualClock()
-  const left: Promise<void>[] = []
-  let tell = (_message: object): void => {}
+  const closed: Promise<void>[] = []
+  let send = (_message: object): void => {}
   const server = await startRude({
     GET: stream(response => {
-      tell = message => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+      send = message => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
       response.write('event: endpoint\ndata: /messages\n\n')
     }),
     initialize: (response, { id }) => {
-      tell({ id, result: { protocolVersion: '2024-11-05', capabilities: {} } })
+      send({ id, result: { protocolVersion: '2024-11-05', capabilities: {} } })
       response.writeHead(202).end()
     },
     'tools/call': (response, { id }) => {
-      left.push(new Promise(resolve => response.on('close', resolve)))
-      tell({ id, result: { content: [] } })
+      closed.push(new Promise(resolve => response.on('close', resolve)))
+      send({ id, result: { content: [] } })
     },
   })
   const upstream = upstreamOf(t, server, {}, clock)
   for (let calls = 0; calls < 3; calls++)
     await upstream.request(callOf({ method: 'tools/call', params: { name: 'any' }, maxBytes: 1e6 }), never)
   clock.advance(2_000)
-  assert.equal((await Promise.all(left)).length, 3)
+  assert.equal((await Promise.all(closed)).length, 3)
 })

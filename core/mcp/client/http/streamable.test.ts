@@ -51,7 +51,7 @@ for (const mode of ['stateful', 'stateless'] as const)
       assert.deepEqual(JSON.parse(answer.resultText ?? ''), answer.result)
     })
 
-test('a server of SDK 2.x works', async t => {
+test('a tool of a server of SDK 2.x is called', async t => {
   const server = await startSdk2()
   const upstream = upstreamOf(server.url)
   t.after(() => Promise.all([upstream.close(), server.close()]))
@@ -129,7 +129,7 @@ test('a session that the upstream forgot is opened again, and the call is answer
   assert.equal(server.log.filter(entry => entry === 'POST initialize').length, 2)
 })
 
-test('each client has a session of its own where sessions are per client, and they end with the upstream', async t => {
+test('with sessions per client, each client has its own session, and all end when the upstream is closed', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url, { sessions: 'perClient' })
   t.after(() => Promise.all([upstream.close(), server.close()]))
@@ -187,7 +187,7 @@ test('headers are sent with every request; a function of headers is called each 
   assert.notEqual(first, second)
 })
 
-test('a closed upstream takes no calls and ends the ones in flight', async t => {
+test('closing an upstream ends calls in flight, and later calls are refused', async t => {
   const server = await startSdk1('stateful')
   const upstream = upstreamOf(server.url)
   t.after(server.close)

@@ -69,7 +69,7 @@ test('a server that is upgraded is called in the newer era, and one that is down
   assert.equal(events.length, 3)
 })
 
-test('no call of a client with its own session is lost while its server changes era', async t => {
+test('no call of a client with its own session fails while its server changes era', async t => {
   const { server, changing } = await startChanging('modern')
   const upstream = upstreamOf(t, server, 'perClient')
   for (const next of ERAS) {
@@ -83,7 +83,7 @@ test('no call of a client with its own session is lost while its server changes 
   )
 })
 
-test('a client keeps a session of its own when its server is downgraded', async t => {
+test('each client has its own session after its server is downgraded', async t => {
   const newer = await startAskingModern('modern')
   const upstream = upstreamOf(t, newer, 'perClient')
   for (const client of ['ann', 'bob']) await call(upstream, 'echo', { client })

@@ -1,11 +1,11 @@
 /** Real processes that behave badly, and how they end. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { groupLives, rudeCommand, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, type ChildDeps, type ChildSpec } from './child.ts'
 
-function start(spec: ChildSpec, more: Partial<ChildDeps> = {}) {
+function start(t: TestContext, spec: ChildSpec, more: Partial<ChildDeps> = {}) {
   const heard = { stdout: '', stderr: [] as string[] }
   const child = new Child(spec, {
     clock: systemClock,
@@ -16,16 +16,17 @@ function start(spec: ChildSpec, more: Partial<ChildDeps> = {}) {
     onStderr: line => heard.stderr.push(line),
     ...more,
   })
+  t.after(() => child.stop(0))
   return { child, heard }
 }
 
 const script = (code: string): ChildSpec => ({ command: process.execPath, args: ['-e', code], env: {} })
 const printed = (pattern: RegExp) => (heard: { stdout: string }) => pattern.test(heard.stdout)
 
-test('a child gets exactly the given environment, folder and arguments', async () => {
+test('a child gets exactly the given environment, folder and arguments', async t => {
   const code =
     'console.log(JSON.stringify({ env: process.env, cwd: process.cwd(), args: process.argv.slice(1) }))'
-  const { child, heard } = start({
+  const { child, heard } = start(t, {
     command: process.execPath,
     args: ['-e', code, '--', 'a b', '$HOME', ''],
     env: { ONLY: 'this' },
@@ -35,13 +36,13 @@ test('a child gets exactly the given environment, folder and arguments', async (
   assert.deepEqual(JSON.parse(heard.stdout), { env: { ONLY: 'this' }, cwd: '/', args: ['a b', '$HOME', ''] })
 })
 
-test('all output of a child arrives before its exit is reported', async () => {
-  const { child, heard } = start(script("process.stdout.write('x'.repeat(500_000) + 'end')"))
+test('all output of a child arrives before its exit is reported', async t => {
+  const { child, heard } = start(t, script("process.stdout.write('x'.repeat(500_000) + 'end')"))
   await child.exited
   assert.equal(heard.stdout.length, 500_003)
 })
 
-test('a missing command or folder, and a file that is no program, are an exit with a reason', async () => {
+test('a missing command or folder, a file that is no program, and an invalid variable are an exit with a reason', async t => {
   const cases: [ChildSpec, RegExp][] = [
     [{ command: 'no-such-command', args: [], env: {} }, /no-such-command.* was not found/],
     [{ ...script(''), cwd: '/no/such/folder' }, /or its folder \/no\/such\/folder, was not found/],
@@ -49,15 +50,15 @@ test('a missing command or folder, and a file that is no program, are an exit wi
     [{ ...script(''), env: { BAD: 'null\0byte' } }, /could not be started/],
   ]
   for (const [spec, expected] of cases) {
-    const { child } = start(spec)
+    const { child } = start(t, spec)
     assert.match((await child.exited).notStarted ?? '', expected)
     await child.stop()
   }
 })
 
-test('stop ends a child that ignores the end of its input and TERM', async () => {
+test('stop ends a child that ignores the end of its input and TERM', async t => {
   const code = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60_000); console.log(process.pid)"
-  const { child, heard } = start(script(code))
+  const { child, heard } = start(t, script(code))
   assert.ok(await until(() => printed(/\d+\n/)(heard)))
   const started = performance.now()
   await child.stop(200)
@@ -66,8 +67,8 @@ test('stop ends a child that ignores the end of its input and TERM', async () =>
   assert.equal(groupLives(Number(heard.stdout)), false)
 })
 
-test('stop ends grandchildren that hold the pipes and ignore TERM', async () => {
-  const { child, heard } = start(rudeCommand('grandchildren'))
+test('stop ends grandchildren that hold the pipes and ignore TERM', async t => {
+  const { child, heard } = start(t, rudeCommand('grandchildren'))
   child.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
   child.write('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pid"}}\n')
   assert.ok(await until(() => printed(/"text":"(\d+)"/)(heard)))
@@ -76,13 +77,13 @@ test('stop ends grandchildren that hold the pipes and ignore TERM', async () => 
   assert.equal(groupLives(group), false)
 })
 
-test('grandchildren also end when their parent dies, and do not delay the report of its exit', async () => {
+test('grandchildren also end when their parent dies, and do not delay the report of its exit', async t => {
   const grandchild = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60_000); console.log('up')"
   const code = `
     const { spawn } = require('node:child_process')
     spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { stdio: ['inherit', 'pipe', 'inherit'] })
       .stdout.once('data', () => { console.log(process.pid); process.exit(5) })`
-  const { child, heard } = start(script(code))
+  const { child, heard } = start(t, script(code))
   assert.deepEqual(await child.exited, { code: 5, signal: null })
   const group = Number(heard.stdout)
   assert.ok(group > 0)
@@ -90,13 +91,13 @@ test('grandchildren also end when their parent dies, and do not delay the report
   assert.equal(groupLives(group), false)
 })
 
-test('a child that closes its standard output is ended', async () => {
-  const { child } = start(script("setInterval(() => {}, 60_000); require('node:fs').closeSync(1)"))
+test('a child that closes its standard output is ended', async t => {
+  const { child } = start(t, script("setInterval(() => {}, 60_000); require('node:fs').closeSync(1)"))
   assert.notEqual((await child.exited).signal, null)
 })
 
-test('a child that does not read makes the writer wait', async () => {
-  const { child } = start(script('setInterval(() => {}, 60_000)'))
+test('a child that does not read makes the writer wait', async t => {
+  const { child } = start(t, script('setInterval(() => {}, 60_000)'))
   for (let written = 0; !child.blocked; written++) {
     assert.ok(written < 10_000)
     child.write('x'.repeat(10_000))
@@ -105,17 +106,17 @@ test('a child that does not read makes the writer wait', async () => {
   child.write('after the end')
 })
 
-test('much output on standard error costs little, and the last lines are kept', async () => {
-  const { child, heard } = start(rudeCommand('stderr-flood'))
+test('of much output on standard error, only the last 50 lines are kept', async t => {
+  const { child, heard } = start(t, rudeCommand('stderr-flood'))
   assert.ok(await until(() => heard.stderr.length >= 40))
   assert.equal(child.stderr().length, 50)
   assert.match(child.stderr()[49] ?? '', /^noise noise/)
   await child.stop()
 })
 
-test('a line of standard error that never ends is cut', async () => {
+test('a line of standard error that never ends is cut', async t => {
   const code = "process.stderr.write('word '.repeat(100_000), () => process.stderr.write('\\nlast\\n'))"
-  const { child } = start(script(code))
+  const { child } = start(t, script(code))
   await child.exited
   const [long, last] = child.stderr()
   assert.ok((long?.length ?? 0) < 2_100)
@@ -123,8 +124,8 @@ test('a line of standard error that never ends is cut', async () => {
   assert.equal(last, 'last')
 })
 
-test('secrets are removed from the standard error of a child', async () => {
-  const { child, heard } = start(script("console.error('refused: hunter22')"), { secrets: ['hunter22'] })
+test('secrets are removed from the standard error of a child', async t => {
+  const { child, heard } = start(t, script("console.error('refused: hunter22')"), { secrets: ['hunter22'] })
   await child.exited
   assert.deepEqual(child.stderr(), ['refused: [redacted]'])
   assert.deepEqual(heard.stderr, ['refused: [redacted]'])

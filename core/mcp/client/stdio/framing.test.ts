@@ -67,7 +67,7 @@ test('a skipped line holds no memory, however long it is', () => {
   assert.ok(process.memoryUsage().arrayBuffers - before < 16 * KIB * KIB)
 })
 
-test('a line that comes byte by byte costs time in proportion to its length', () => {
+test('a line of 200 KiB that comes byte by byte is read', () => {
   const byte = Buffer.from('x')
   const { lines } = read([...Array.from({ length: 200 * KIB }, () => byte), Buffer.from('\n')])
   assert.equal(lines[0]?.length, 200 * KIB)

@@ -1,9 +1,9 @@
-/** Lines of servers, usual and strange. */
+/** How lines of servers are read, valid and malformed ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
 
-test('answers as the SDKs write them are read with the text of their result', () => {
+test('answers in the form that the SDKs write are read with the text of their result', () => {
   const result = { content: [{ type: 'text', text: 'ü "quoted" }' }] }
   const resultText = JSON.stringify(result)
   for (const line of [
@@ -47,7 +47,7 @@ test('the id of a line that is too long is found at either end, if it belongs to
   assert.equal(idInTail('xxxx\\"id\\":12}"}'), undefined)
 })
 
-test('a line that is too long and begins with a method is no answer', () => {
+test('a line that is too long and begins with a method is not an answer', () => {
   assert.equal(isAsking('{"jsonrpc":"2.0","method":"notifications/message","params":{'), true)
   assert.equal(isAsking('{"jsonrpc":"2.0","id":"a","method":"sampling/createMessage",'), true)
   assert.equal(isAsking('{"method":"notifications/message"'), true)

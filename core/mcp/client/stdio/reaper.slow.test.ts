@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { childrenOf, groupLives, rudeCommand, until } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, GATE } from './child.ts'
@@ -13,16 +13,21 @@ import { type Reaper, startReaper } from './reaper.ts'
 const GATEWAY = join(import.meta.dirname, '../../../../test/upstreams/rude/gateway.ts')
 const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' }
 
-/** A process of its own with one child for each mode. */
-async function startGateway(...modes: string[]): Promise<{ gateway: ChildProcess; groups: number[] }> {
+/** Starts a separate process that runs one child for each mode. */
+async function startGateway(
+  t: TestContext,
+  ...modes: string[]
+): Promise<{ gateway: ChildProcess; groups: number[] }> {
   const gateway = spawn(process.execPath, [GATEWAY, ...modes], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => gateway.kill('SIGKILL'))
   const [line] = (await once(createInterface(gateway.stdout), 'line')) as [string]
   const groups: number[] = JSON.parse(line)
   assert.ok(groups.length === modes.length && groups.every(groupLives))
   return { gateway, groups }
 }
 
-async function oneTurn({ stdin, stdout }: ChildProcess): Promise<void> {
+/** Resolves once the event loop of the gateway has run. */
+async function eventLoopTurn({ stdin, stdout }: ChildProcess): Promise<void> {
   assert.ok(stdin && stdout)
   const echoed = once(createInterface(stdout), 'line')
   stdin.write('turn\n')
@@ -31,50 +36,52 @@ async function oneTurn({ stdin, stdout }: ChildProcess): Promise<void> {
 
 const anyLives = (groups: number[]) => groups.some(groupLives)
 
-test('after kill -9 of the gateway all servers end, also those that ignore TERM or have children', async () => {
-  const { gateway, groups } = await startGateway('polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
+test('after kill -9 of the gateway all servers end, also those that ignore TERM or have children', async t => {
+  const { gateway, groups } = await startGateway(t, 'polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
   gateway.kill('SIGKILL')
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
 
-test('a killed reaper is started again and gets all groups', onLinux, async () => {
-  const { gateway, groups } = await startGateway('deaf-to-end')
+test('a killed reaper is started again and gets all groups', onLinux, async t => {
+  const { gateway, groups } = await startGateway(t, 'deaf-to-end')
   const reaper = () => childrenOf(gateway.pid ?? 0, 'portolan-reaper')[0]
   const first = reaper()
   assert.ok(first)
   process.kill(first, 'SIGKILL')
   assert.ok(await until(() => (reaper() ?? first) !== first), 'no new reaper')
   // the new reaper is a process before the gateway has written the groups into its pipe, which it does in the same turn
-  await oneTurn(gateway)
+  await eventLoopTurn(gateway)
   gateway.kill('SIGKILL')
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
 
-test('the signals that end a terminal session do not end the reaper', onLinux, async () => {
-  const { gateway, groups } = await startGateway('deaf-to-end')
+test('the signals that end a terminal session do not end the reaper', onLinux, async t => {
+  const { gateway, groups } = await startGateway(t, 'deaf-to-end')
   const [reaper] = childrenOf(gateway.pid ?? 0, 'portolan-reaper')
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(reaper ?? 0, signal)
+  assert.ok(reaper)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(reaper, signal)
   gateway.kill('SIGKILL')
   assert.ok(await until(() => !anyLives(groups)), 'processes are left')
 })
 
-test('closing the reaper ends the watched groups only', async () => {
+test('closing the reaper ends only the groups that it watches', async t => {
   const reaper = startReaper()
   const [watched, forgotten] = [sleeper(), sleeper()]
+  t.after(() => {
+    for (const child of [watched, forgotten]) child.kill('SIGKILL')
+  })
   await Promise.all([reaper.watch(watched.pid as number), reaper.watch(forgotten.pid as number)])
   reaper.forget(forgotten.pid as number)
   await reaper.close()
   if (watched.signalCode === null) await once(watched, 'exit')
   assert.equal(watched.signalCode, 'SIGTERM')
   assert.equal(groupLives(forgotten.pid as number), true)
-  forgotten.kill('SIGKILL')
-  await once(forgotten, 'exit')
 })
 
-test('a child runs nothing before the reaper knows its group, and exits if the reaper never does', async () => {
-  let tellChild: () => void = () => {}
-  const never: Reaper = {
-    watch: () => new Promise<void>(resolve => (tellChild = resolve)),
+test('a child runs nothing before the reaper knows its group, and can be stopped before', async () => {
+  let confirmWatch: () => void = () => {}
+  const slowReaper: Reaper = {
+    watch: () => new Promise<void>(resolve => (confirmWatch = resolve)),
     forget() {},
     async close() {},
   }
@@ -83,7 +90,7 @@ test('a child runs nothing before the reaper knows its group, and exits if the r
     { command: process.execPath, args: ['-p', '1 + 1'], env: {} },
     {
       clock: systemClock,
-      reaper: never,
+      reaper: slowReaper,
       secrets: [],
       onData: collect,
       onStderr() {},
@@ -92,7 +99,7 @@ test('a child runs nothing before the reaper knows its group, and exits if the r
   await child.stop()
   assert.equal((await child.exited).notStarted, undefined)
   assert.equal(output(), '')
-  tellChild()
+  confirmWatch()
 })
 
 test('if the gateway dies before the child runs, the child exits', async () => {

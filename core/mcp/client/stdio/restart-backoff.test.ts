@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRestartBackoff, RESTART, STABLE_MS } from './restart-backoff.ts'
 
-test('a healthy child is restarted at once the first time, then later each time, up to a minute', () => {
+test('a child that was healthy is restarted at once the first time, then with growing delays of up to a minute', () => {
   const backoff = createRestartBackoff(() => 1)
   const delays = Array.from({ length: 10 }, () => backoff.failed(0, 10))
   assert.deepEqual(delays, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000])
@@ -17,7 +17,7 @@ test('a child that was never healthy is restarted with a delay from the first fa
   assert.equal(backoff.remaining(2_001), 0)
 })
 
-test('a stable minute, or sleeping, resets the delay', () => {
+test('a minute of stable running resets the delay, and so does sleep', () => {
   const backoff = createRestartBackoff(() => 1)
   for (let round = 0; round < 5; round++) backoff.failed(0, 10)
   assert.equal(backoff.failed(0, STABLE_MS), 0)

@@ -1,4 +1,4 @@
-/** The fault of a child that ended. */
+/** What a fault quotes from the standard error of a child that ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorLineOf } from './session-faults.ts'

@@ -1,4 +1,4 @@
-/** Real children that ask a question as soon as they run. */
+/** Questions that a child asks as soon as it runs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -10,7 +10,7 @@ import { StartupQuestions } from './startup-questions.ts'
 import { createStdioUpstream } from './stdio-upstream.ts'
 
 const { signal } = new AbortController()
-/** On a busy machine a child may need longer than the product waits. */
+/** Waits longer than production code does, because a child may be slow on a busy machine. */
 const patientClock: Clock = {
   now: systemClock.now,
   after: (ms, run) => systemClock.after(ms >= 1_000 ? 20 * ms : ms, run),
@@ -44,7 +44,7 @@ test('a caller that cancels stops waiting, and the others continue once it is cl
   await assert.rejects(left, { code: 'cancelled' })
   assert.equal(startup.asking(), undefined)
   const stayed = startup.wait({ ...toolCall('pid') }, signal)
-  assert.equal(startup.asking(), undefined, 'it cannot ask')
+  assert.equal(startup.asking(), undefined, 'this call has no `ask`')
   resolve()
   await stayed
 })

@@ -1,4 +1,4 @@
-/** The life of stdio upstreams: start, sleep, crash, and clients with children of their own. */
+/** The life of stdio upstreams: start, sleep, crash, and one child for each client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -45,7 +45,7 @@ const faultOf = (work: Promise<unknown>): Promise<Fault> =>
     error => (error instanceof Fault ? error : assert.fail(error)),
   )
 
-test('many first callers share one start, and nothing is started before', async t => {
+test('concurrent first callers share one start, and nothing runs before them', async t => {
   const { upstream, states, pid } = open(t, 'slow-start')
   assert.equal(upstream.state, 'asleep')
   const pids = await Promise.all([pid(), pid(), pid(), upstream.connect(signal).then(() => pid())])
@@ -94,7 +94,7 @@ test('when a client leaves, only its child ends', async t => {
 test('a server that is kept running starts without a call and never sleeps', async t => {
   const clock = createManualClock()
   const { upstream, states, pid } = open(t, 'polite', { clock, idleAfterMs: 1_000, min: 1 })
-  await until(() => upstream.state === 'ready')
+  assert.ok(await until(() => upstream.state === 'ready'))
   clock.advance(1_000_000)
   await pid()
   assert.deepEqual(states(), ['starting', 'ready'])
@@ -119,12 +119,10 @@ test('the error after kill -9 of a server names the signal, and the next call su
   const hanging = faultOf(upstream.request(toolCall('hang'), signal))
   process.kill(await pid(), 'SIGKILL')
   assert.equal((await hanging).details.signal, 'SIGKILL')
-  const started = performance.now()
   await pid()
-  assert.ok(performance.now() - started < 2_000)
 })
 
-test('a server that keeps crashing is restarted less and less often, and calls fail fast meanwhile', async t => {
+test('a server that keeps crashing is restarted with growing delays, and calls fail at once meanwhile', async t => {
   const clock = createManualClock()
   const { upstream, events, states, pid } = open(t, 'polite', { clock })
   const crash = () => faultOf(upstream.request(toolCall('die', { last: 'segmentation fault' }), signal))
@@ -147,7 +145,7 @@ test('a server that keeps crashing is restarted less and less often, and calls f
   assert.equal((await faultOf(pid())).details.retryInMs, 1_000)
 })
 
-test('a server that ran for a stable minute is restarted at once, whatever happened before', async t => {
+test('a server that ran for a minute is restarted at once after a crash, whatever happened before', async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { clock })
   const crash = () => faultOf(upstream.request(toolCall('die'), signal))
@@ -174,16 +172,16 @@ for (const [mode, reason, message] of [
     assert.deepEqual(states(), ['starting', 'failed'])
   })
 
-test('a server that never answers initialize fails after the start timeout; its callers can leave before', async t => {
+test('a server that never answers initialize fails after the start timeout; callers can cancel before', async t => {
   const clock = createManualClock()
   const { upstream } = open(t, 'hang-initialize', { clock, startTimeoutMs: 5_000 })
-  const impatient = new AbortController()
-  const gone = faultOf(upstream.connect(impatient.signal))
-  const patient = faultOf(upstream.connect(signal))
-  impatient.abort()
-  assert.equal((await gone).code, 'cancelled')
+  const leaving = new AbortController()
+  const cancelled = faultOf(upstream.connect(leaving.signal))
+  const waiting = faultOf(upstream.connect(signal))
+  leaving.abort()
+  assert.equal((await cancelled).code, 'cancelled')
   clock.advance(5_000)
-  const fault = await patient
+  const fault = await waiting
   assert.equal(fault.code, 'upstream_timeout')
   assert.equal(fault.details.reason, 'StartTimeout')
   clock.advance(500)
@@ -201,6 +199,7 @@ test('the error for a missing command names it', async t => {
   const fault = await faultOf(upstream.connect(signal))
   assert.equal(fault.code, 'upstream_unreachable')
   assert.equal(fault.details.reason, 'CommandNotFound')
+  assert.match(fault.message, /no-such-command/)
 })
 
 test('a server that cannot start is retried, and reported as crash looping', async t => {
@@ -230,16 +229,16 @@ test('closing ends the process, calls in flight and pending starts', async t => 
   assert.equal((await caller).code, 'upstream_died')
 })
 
-test('each client has a child of its own, and each call without a client too', async t => {
+test('each client has its own child, and so does each call without a client', async t => {
   const { pid } = open(t, 'polite', { sessions: 'perClient' })
-  const [a, again, b, alone, other] = await Promise.all([pid('a'), pid('a'), pid('b'), pid(), pid()])
+  const [a, again, b, unnamed, other] = await Promise.all([pid('a'), pid('a'), pid('b'), pid(), pid()])
   assert.equal(a, again)
-  assert.equal(new Set([a, b, alone, other]).size, 4)
-  assert.ok(await until(() => !groupLives(alone) && !groupLives(other)))
+  assert.equal(new Set([a, b, unnamed, other]).size, 4)
+  assert.ok(await until(() => !groupLives(unnamed) && !groupLives(other)))
   assert.ok(groupLives(a) && groupLives(b))
 })
 
-test('without room the child that has been idle longest ends; if all are busy, the call is refused', async t => {
+test('at maxClients the child that was idle longest ends; if all are busy, the call is refused', async t => {
   const { upstream, pid } = open(t, 'polite', { sessions: 'perClient', maxClients: 2 })
   const [a, b] = [await pid('a'), await pid('b')]
   await pid('a')
@@ -271,7 +270,7 @@ test("the crash of one client's child does not affect others", async t => {
   await pid('b')
 })
 
-test("each client's child sleeps on its own", async t => {
+test('the child of each client goes to sleep independently', async t => {
   const clock = createManualClock()
   const { states, pid } = open(t, 'polite', { sessions: 'perClient', clock, idleAfterMs: 1_000 })
   const a = await pid('a')

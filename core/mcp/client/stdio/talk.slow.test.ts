@@ -49,7 +49,7 @@ function answering() {
 }
 
 for (const kind of ['legacy', 'dual'] as const)
-  test(`a client’s own ${kind} child asks in the middle of a call`, async t => {
+  test(`a client’s own ${kind} child asks during a call`, async t => {
     const { call } = open(t, askingCommand(kind))
     const { ask, asked } = answering()
     const caller = { ask, capabilities: CAN_ALL }
@@ -72,7 +72,7 @@ test('a shared child of the newer era asks with input_required, and gets the res
   assert.equal(none.error?.code, -32021)
 })
 
-test("a child gets the client's capabilities, and other questions are refused with a sentence", async t => {
+test('a child gets the capabilities of its client, and other questions are refused with a message', async t => {
   const { call } = open(t, askingCommand('legacy'))
   const { ask, asked } = answering()
   const caller = { ask, capabilities: { roots: {} } }
@@ -186,10 +186,10 @@ test('when the child that asked dies, the question and the call end', async t =>
 for (const kind of ['legacy', 'modern'] as const)
   test(`a ${kind} child sends updates while somebody is subscribed, also after a restart`, async t => {
     const { upstream, call } = open(t, askingCommand(kind), 'shared')
-    const told: [string, Notification][] = []
+    const received: [string, Notification][] = []
     const subscribe = async (who: string) => {
       const end = new AbortController()
-      const onUpdate = (notification: Notification) => told.push([who, notification])
+      const onUpdate = (notification: Notification) => received.push([who, notification])
       const answer = await upstream.subscribe?.({ uri: NOTE_URI, caller: OURSELVES, onUpdate }, end.signal)
       assert.deepEqual(answer?.error, undefined)
       return end
@@ -197,26 +197,26 @@ for (const kind of ['legacy', 'modern'] as const)
     const [ann, bob] = [await subscribe('ann'), await subscribe('bob')]
     const update = { method: 'notifications/resources/updated', params: { uri: NOTE_URI } }
     await call('touch')
-    assert.deepEqual(told.splice(0), [
+    assert.deepEqual(received.splice(0), [
       ['ann', update],
       ['bob', update],
     ])
     ann.abort()
     await call('touch')
-    assert.deepEqual(told.splice(0), [['bob', update]])
+    assert.deepEqual(received.splice(0), [['bob', update]])
     await call('die').catch(() => {})
     await call('pid')
-    await until(() => told.length > 0)
-    assert.deepEqual(told.splice(0), [['bob', update]], 'it may have changed meanwhile')
+    await until(() => received.length > 0)
+    assert.deepEqual(received.splice(0), [['bob', update]], 'an update may have been missed')
     await call('touch')
-    assert.deepEqual(told.splice(0), [['bob', update]])
+    assert.deepEqual(received.splice(0), [['bob', update]])
     bob.abort()
     await call('touch')
-    assert.deepEqual(told, [])
+    assert.deepEqual(received, [])
   })
 
-test('a resource that cannot be subscribed to is refused by the server itself', async t => {
-  const onUpdate = () => assert.fail('nothing is told')
+test('a subscription that a server does not support, or without a session, is refused', async t => {
+  const onUpdate = () => assert.fail('no update is sent')
   for (const command of [rudeCommand('polite'), rudeCommand('slow-modern')]) {
     const { upstream } = open(t, command, 'shared')
     const answer = await upstream.subscribe?.({ uri: 'a://b', caller: OURSELVES, onUpdate }, signal)
@@ -246,10 +246,10 @@ test('log messages of a shared child reach no client if two of them listen', asy
   await call('log', {}, listening('ann'))
   assert.deepEqual(heard, ['ann', 'ann'])
   const end = new AbortController()
-  const other = upstream.request(callOf({ ...toolCall('hang'), ...listening('bob') }), end.signal)
+  const hanging = upstream.request(callOf({ ...toolCall('hang'), ...listening('bob') }), end.signal)
   await call('log', {}, listening('ann'))
   end.abort()
-  await assert.rejects(other)
+  await assert.rejects(hanging)
   assert.equal(heard.length, 2)
 })
 
@@ -290,7 +290,7 @@ test('answers to questions that a legacy child never asked are refused', async t
   assert.equal((await upstream.request({ ...toolCall('pid'), params }, signal)).error?.code, -32602)
 })
 
-test("list_changed of one client's child is not sent to other clients", async t => {
+test('list_changed counts only if the child of discovery sends it, not the child of a client', async t => {
   const { call, events } = open(t, askingCommand('legacy'))
   await call('grow')
   await call('grow', {}, { client: DISCOVERY_CLIENT })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivatedSets } from './activated.ts'
 
-test('a set belongs to its client, and is gone when the client is', () => {
+test('each client has its own set, which is dropped with the client', () => {
   const sets = createActivatedSets()
   sets.keep('one', ['a', 'b'])
   assert.deepEqual([sets.of('one'), sets.of('two'), sets.of(undefined)], [['a', 'b'], [], []])

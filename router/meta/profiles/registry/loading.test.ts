@@ -24,7 +24,7 @@ test('new tools follow the active ones, and are counted together with the meta-t
   })
 })
 
-test('the least recently used goes first, by number and by tokens', () => {
+test('the least recently used tools are evicted first, if there are too many tools or too many tokens', () => {
   assert.deepEqual(load([a, b, c], [d], BUDGET).active, [b, c, d])
   assert.deepEqual(load([a, b, c], [d], BUDGET).evicted, [a])
   const large = tool('large', 750)
@@ -48,7 +48,11 @@ test('a tool that does not fit alone, or with those requested before it, is refu
   })
   const e = tool('e')
   assert.deepEqual(load([a], [b, c, d, e], BUDGET).refused, [e])
-  assert.deepEqual(load([e], [b, c, d, e], BUDGET).evicted, [e], 'active before, wanted, and without room')
+  assert.deepEqual(
+    load([e], [b, c, d, e], BUDGET).evicted,
+    [e],
+    'e was active and is requested, but no longer fits',
+  )
 })
 
 test('the budget is never exceeded, and every requested tool is loaded or refused once', () => {
