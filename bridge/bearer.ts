@@ -1,4 +1,4 @@
-/** Checks the callers' bearer token in constant time; the token file is read again when it changes. */
+/** Checks the callers' bearer token in constant time. Reads the token file again from time to time, since the token is replaced. */
 import { timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../core/async.ts'
@@ -40,7 +40,7 @@ function isEqual(given: Buffer, token: Buffer | undefined): boolean {
   return given.length === token?.length && timingSafeEqual(given, token)
 }
 
-/** Undefined if no token can be read; the caller then keeps the current one. */
+/** The token without surrounding white space; undefined if the file cannot be read or is empty: the current token then stays valid. */
 function readToken(file: string): Buffer | undefined {
   try {
     const text = readFileSync(file, 'utf8').trim()

@@ -14,14 +14,14 @@ import { serve } from './serve.ts'
 import { SessionChildren } from './session-children.ts'
 import { SharedChild } from './shared-child.ts'
 
-/** Larger than the number of sessions that can have a child (`MAX_CHILDREN`). */
+/** How many event streams clients can have open at once: more than there are sessions with a child (`MAX_CHILDREN`). */
 export const MAX_STREAMS = 256
 
 export type BridgeOptions = {
   host: string
   /** 0 for any free port. */
   port: number
-  /** The server's name. */
+  /** The server's name, which clients get if the child declares none. */
   name: string
   /** `shared`: one child for all callers; `perClient`: one for each session. */
   sessions: 'shared' | 'perClient'
@@ -50,7 +50,7 @@ export type Bridge = {
   close(drainMs: number): Promise<void>
 }
 
-/** Listens at once, before a child is ready. Throws Fault `unavailable` if it cannot listen, `io` if the token file has no token. */
+/** Starts the children and listens before any is ready. Throws Fault `unavailable` if it cannot listen, `io` if the token file has no token. */
 export async function startBridge(options: BridgeOptions, deps: BridgeDeps): Promise<Bridge> {
   const { name, sessions, bearerFile, command, idleAfterMs } = options
   const admits = bearerFile === undefined ? undefined : createBearerCheck(bearerFile, deps.clock)

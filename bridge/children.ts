@@ -92,11 +92,11 @@ export function begin(
       },
     },
   )
-  child.connect(new AbortController().signal).catch(() => {})
+  child.connect(new AbortController().signal).catch(() => {}) // `onFailure` reports it
   return child
 }
 
-/** The fault for a call that would need more than `sessions` children. */
+/** The Fault `upstream_busy` for a call that would need more than `sessions` children. */
 export function allInUse(sessions: number, idleAfterMs: number): Fault {
   const minutes = (idleAfterMs / 60_000).toFixed(1).replace('.0', '')
   const message =

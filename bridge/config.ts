@@ -48,6 +48,7 @@ export type BridgeConfig =
       secrets: string[]
       terminationLog: string
     }
+  /** Copies the bridge from its own folder `from` into a volume, so that it can run in any image. */
   | { kind: 'deliver'; from: string; into: string }
   | { kind: 'problem'; message: string }
 
@@ -87,13 +88,13 @@ const OPTIONS = {
   keep: { type: 'boolean', default: false },
 } as const
 
-/** Returns a `problem` for an invalid command line. Never throws. */
+/** Reads the command line, in which the server's command follows `--`. Returns a `problem` if it is invalid; never throws. */
 export function readConfig(args: readonly string[], process: NodeJS.Process): BridgeConfig {
   const end = args.indexOf('--')
-  const own = end === -1 ? [...args] : args.slice(0, end)
+  const bridgeArgs = end === -1 ? [...args] : args.slice(0, end)
   const command = end === -1 ? [] : args.slice(end + 1)
   try {
-    const { values, positionals } = parseArgs({ args: own, options: OPTIONS, allowPositionals: true })
+    const { values, positionals } = parseArgs({ args: bridgeArgs, options: OPTIONS, allowPositionals: true })
     const env = environment(process.env)
     const [verb, ...rest] = positionals
     if (verb === 'install') return readInstall(rest, values, env)

@@ -8,7 +8,7 @@ import type { McpHandler, McpRequest, RouteDescription } from '../core/mcp/serve
 import type { Listeners } from '../core/mcp/server/listeners.ts'
 import type { Children } from './children.ts'
 
-/** Protects the bridge's memory from a child; callers have limits of their own. */
+/** Protects the bridge's memory from a child; callers also limit the answers that they accept. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
 const RETRY_HINT = 'it can be tried again'
@@ -25,6 +25,7 @@ export function createHandler(server: string, children: Children, listeners: Lis
   }
 }
 
+/** Undefined before the first handshake with a child. */
 function describe(server: string, { info }: Children): RouteDescription | undefined {
   if (!info) return undefined
   const { capabilities, serverInfo = { name: server, version: '0' }, instructions, protocolVersion } = info

@@ -11,6 +11,7 @@ import { npmCommand } from '../core/packages/npm.ts'
 import { type Comparison, createComparison } from './integrity.ts'
 import { folderOf, type KeptPackage, readKept, removeIncomplete, writeKept } from './kept-package.ts'
 
+/** The command that starts an installed server, with absolute paths. */
 export type Start = { command: string; args: string[] }
 
 export type InstallIntoOptions = {
@@ -28,7 +29,8 @@ export type InstallIntoOptions = {
 }
 
 const START_FILE = 'start.json'
-const MAX_NAME = 200
+/** Leaves room for a prefix and a suffix: the names of files have at most 255 bytes. */
+const MAX_POD_NAME = 200
 
 export type InstalledInto = {
   version: string
@@ -38,7 +40,10 @@ export type InstalledInto = {
   isKept: boolean
 }
 
-/** Throws the Faults of installPackage, and Fault `io` (details.reason IntegrityChanged) if the version had different content before. */
+/**
+ * Installs the package, or uses the installation of an earlier pod. Throws the Faults of installPackage, and Fault `io` (details.reason
+ * IntegrityChanged) if the version had different content before.
+ */
 export async function install(options: InstallIntoOptions): Promise<InstalledInto> {
   const folder = resolve(options.into)
   const startFile = join(folder, START_FILE)
@@ -48,17 +53,17 @@ export async function install(options: InstallIntoOptions): Promise<InstalledInt
     await writeFile(startFile, JSON.stringify(start))
     return { version: release.version, record: comparison?.record(), isKept: false }
   }
-  const before = await readKept(startFile)
-  if (before) return useKept(before, comparison)
+  const kept = await readKept(startFile)
+  if (kept) return useKept(kept, comparison)
   // HOSTNAME is the name of the pod, unless a manifest sets another value.
-  const pod = (options.env.HOSTNAME || hostname()).replace(/[^\w.-]/g, '-').slice(0, MAX_NAME)
+  const pod = (options.env.HOSTNAME || hostname()).replace(/[^\w.-]/g, '-').slice(0, MAX_POD_NAME)
   await removeIncomplete(folder, pod, Date.now())
-  const own = join(folder, folderOf(pod))
-  const { start, release } = await installInto(own, options, comparison)
+  const podFolder = join(folder, folderOf(pod))
+  const { start, release } = await installInto(podFolder, options, comparison)
   const other = await readKept(startFile)
   if (other) {
     // Another pod that started at the same time has finished first.
-    await rm(own, { recursive: true, force: true })
+    await rm(podFolder, { recursive: true, force: true })
     return useKept(other, comparisonOf(options))
   }
   await writeKept(startFile, pod, start, release)
@@ -75,6 +80,7 @@ async function useKept({ release }: KeptPackage, comparison: Comparison | undefi
   return { version: release.version, record: comparison?.record(), isKept: true }
 }
 
+/** `release` has the integrity of the package only with `keep`: a later pod compares it with the records again. */
 async function installInto(
   folder: string,
   { source, registry, env, signal, keep }: InstallIntoOptions,

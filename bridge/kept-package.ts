@@ -10,7 +10,7 @@ import type { Start } from './install.ts'
 export type KeptPackage = Start & { platform: string; release: Release }
 
 const PREFIX = 'package-'
-/** Longer than an installation can take: an older folder that is not in `start.json` was left behind by an installer that was killed. */
+/** Longer than an installation can take: an older folder was left behind by an installer that was killed, or cannot be used here. */
 const INCOMPLETE_AFTER_MS = 60 * 60_000
 
 /** Each pod has its own folder, so that two pods never write into the same one. A restarted container uses the same folder again. */
@@ -38,12 +38,15 @@ export async function writeKept(
   start: Start,
   release: Release,
 ): Promise<void> {
-  const own = `${startFile}.${pod}`
-  await writeFile(own, JSON.stringify({ ...start, platform: platform(), release } satisfies KeptPackage))
-  await rename(own, startFile)
+  const temporary = `${startFile}.${pod}`
+  await writeFile(
+    temporary,
+    JSON.stringify({ ...start, platform: platform(), release } satisfies KeptPackage),
+  )
+  await rename(temporary, startFile)
 }
 
-/** Removes the folders of installations that were interrupted. */
+/** Removes old folders of other pods. Only for when `readKept` finds no installation: the folder that `start.json` names is not spared. */
 export async function removeIncomplete(folder: string, pod: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
@@ -70,6 +73,6 @@ function isKept(value: unknown): value is KeptPackage {
   return (
     [command, platform, version, ...texts].every(text => typeof text === 'string') &&
     Array.isArray(args) &&
-    args.every(word => typeof word === 'string')
+    args.every(argument => typeof argument === 'string')
   )
 }

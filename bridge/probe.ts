@@ -25,17 +25,18 @@ export async function probe(url: string, timeoutMs: number): Promise<string | un
   const reason = await probeAt(url, timeoutMs, signal)
   const { hostname } = new URL(url)
   if (hostname !== '127.0.0.1' || !reason?.includes('ECONNREFUSED')) return reason
-  const other = await probeAt(url.replace(hostname, '[::1]'), timeoutMs, signal)
-  return other && reason
+  const ipv6Reason = await probeAt(url.replace(hostname, '[::1]'), timeoutMs, signal)
+  return ipv6Reason && reason
 }
 
+/** Tries the handshake of 2025, then `server/discover` of 2026-07-28. If both fail, returns the reason of the first. */
 async function probeAt(url: string, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const first = await ask(url, 'initialize', initializeParams(), {}, signal)
-    if (first === undefined) return undefined
+    const legacyReason = await ask(url, 'initialize', initializeParams(), {}, signal)
+    if (legacyReason === undefined) return undefined
     const headers = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': 'server/discover' }
-    const second = await ask(url, 'server/discover', discoverParams(), headers, signal)
-    return second === undefined ? undefined : first
+    const modernReason = await ask(url, 'server/discover', discoverParams(), headers, signal)
+    return modernReason === undefined ? undefined : legacyReason
   } catch (error) {
     if (signal.aborted) return `no answer within ${timeoutMs / 1000} s`
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error

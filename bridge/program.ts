@@ -18,7 +18,7 @@ const OUT_OF_MEMORY = {
   message: 'The server ran out of memory: raise spec.pod.resources.limits.memory',
 }
 
-/** Resolves with the exit code when the command has ended; `serve` runs until a signal. */
+/** Resolves with the exit code when the command has ended. `serve` ends only by giving up: a termination signal ends the process itself. */
 export async function runBridge(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const config = readConfig(args, process)
   const print = (text: string) => process.stderr.write(`${text}\n`)
@@ -46,11 +46,11 @@ async function runInstall(
   process: NodeJS.Process,
   print: (text: string) => void,
 ): Promise<number> {
-  const end = new AbortController()
-  const stop = () => end.abort()
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
   process.once('SIGTERM', stop)
   try {
-    const { version, record, isKept } = await install({ ...config, signal: end.signal })
+    const { version, record, isKept } = await install({ ...config, signal: stopping.signal })
     if (record) await writeReport(config, record)
     print(`${isKept ? 'already installed:' : 'installed'} ${config.source.package} ${version}`)
     return 0

@@ -30,7 +30,7 @@ const MAX_CONNECTIONS = 1_024
 const REQUEST_TIMEOUT_MS = 60_000
 /** Longer than callers keep an idle connection, so that the caller closes it first. */
 const KEEP_ALIVE_MS = 75_000
-/** During the drain each response closes its connection; idle connections are closed after this time. */
+/** At the beginning of the drain: time in which open connections may send one more request. Its response closes the connection. */
 const LAST_CALLS_MS = 1_000
 /**
  * Upper limit for the last phase, in which new requests are refused with an error that tells the caller to send them again. It ends when
@@ -94,6 +94,7 @@ async function listen(http: Server, { host, port }: ServeOptions): Promise<void>
   }
 }
 
+/** How many connections are open. */
 function countOf(http: Server): Promise<number> {
   return new Promise(resolve => http.getConnections((_error, count) => resolve(count ?? 0)))
 }

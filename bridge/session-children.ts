@@ -34,7 +34,7 @@ type Session = {
 export const MAX_CHILDREN = 32
 /** One more is allowed for requests that read lists, so that discovery always gets a child. */
 const MAX_WITH_LISTING = MAX_CHILDREN + 1
-/** Far more than children: the clients of most sessions only read lists, which needs no child of their own. */
+/** Many more than children: most clients only read lists, for which their sessions need no child. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
 const NO_SESSION =
@@ -143,8 +143,8 @@ export class SessionChildren implements Children {
   }
 
   #concerns(client: string | undefined, child: SupervisedChild): boolean {
-    const own = client === undefined ? undefined : this.#byClient.get(client)?.child
-    return (own ?? this.#warm) === child
+    const assigned = client === undefined ? undefined : this.#byClient.get(client)?.child
+    return (assigned ?? this.#warm) === child
   }
 
   async #withChild<T>(

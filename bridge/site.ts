@@ -35,6 +35,7 @@ export type SiteOptions = {
 const MAX_CALLS = 512
 const RETRY_AFTER_1S = ['retry-after', '1']
 
+/** Answers the requests to a bridge's HTTP server. */
 export class Site {
   readonly inFlight = new InFlight()
   readonly #bodies = createBodies()

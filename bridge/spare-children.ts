@@ -3,9 +3,12 @@ import type { Clock, Timer } from '../core/async.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 
 export type SpareChildrenOptions = {
+  /** Starts a child. */
   begin: () => SupervisedChild
+  /** Ends a child that no call took. */
   drop: (child: SupervisedChild) => void
   clock: Clock
+  /** Waiting children end this long after the last call. */
   idleAfterMs: number
 }
 
@@ -32,6 +35,7 @@ export class SpareChildren {
     return taken
   }
 
+  /** Ends the waiting children. */
   close(): void {
     this.#idle?.cancel()
     for (const child of this.#waiting.splice(0)) this.#options.drop(child)

@@ -31,11 +31,12 @@ export function terminationText(
   return first + rest
 }
 
+/** Reports a failure to the operator. Never throws. */
 export async function writeTermination(
   { terminationLog, secrets }: { terminationLog: string; secrets: readonly string[] },
-  words: TerminationMessage,
+  failure: TerminationMessage,
 ): Promise<void> {
-  await replace(terminationLog, terminationText(words, secrets))
+  await replace(terminationLog, terminationText(failure, secrets))
 }
 
 /** Reports the result of a successful container to the operator, as JSON. Writes nothing if the kubelet would truncate it. */
@@ -61,6 +62,7 @@ function oneLine(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, ' ')
 }
 
+/** A text of at most `maxBytes` in UTF-8; an ellipsis replaces what was cut off. */
 function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text)
   return bytes.length <= maxBytes

@@ -60,7 +60,7 @@ export function accessCommand(terminal: Terminal): Command {
     })
 }
 
-/** Pure. */
+/** A table of what a caller may use and which rules grant it; or `why` the caller is not admitted. `who`: as given to `--as`. Pure. */
 export function report(
   { config, totals }: Pick<Catalog, 'config' | 'totals'>,
   who: string,

@@ -6,7 +6,10 @@ import { changedPackages } from '../local/packages/integrity.ts'
 import type { ApproveOptions, Pending } from './approve.ts'
 import { CommandError } from './command-error.ts'
 
-/** `server`: or a package. Throws CommandError where no such server was ever pinned here, or several were. */
+/**
+ * `server`: the name of a server or a package. Throws a CommandError if nothing of this name was approved or refused here, or if it changed
+ * in several folders.
+ */
 export async function pendingHere(
   server: string,
   { folder }: Pick<ApproveOptions, 'folder'>,
@@ -21,9 +24,9 @@ export async function pendingHere(
     },
   }))
   const all = await approvals.of(server)
-  const named = folder === undefined ? all : all.filter(kept => kept.folder === resolve(folder))
-  const changed = named.filter(({ found }) => found)
-  const [kept, another] = changed.length > 0 ? changed : named
+  const inFolder = folder === undefined ? all : all.filter(kept => kept.folder === resolve(folder))
+  const changed = inFolder.filter(({ found }) => found)
+  const [kept, another] = changed.length > 0 ? changed : inFolder
   if (!kept && packages.length > 0) return { packages, approved: [], found: [], approve: async () => '' }
   if (!kept)
     throw new CommandError(

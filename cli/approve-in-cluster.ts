@@ -17,7 +17,7 @@ const FIELD_MANAGER = 'portolan-approve'
 
 type Found = KubeObject & { status?: { conditions?: { type: string; reason?: string; message?: string }[] } }
 
-/** Throws CommandError where the server, or what was approved of it, cannot be read. */
+/** Throws a CommandError if the server cannot be read, or nothing of it was approved yet. */
 export async function pendingInCluster(
   server: string,
   { namespace, context }: Pick<ApproveOptions, 'namespace' | 'context'>,
@@ -58,7 +58,7 @@ async function readTools(client: KubeClient, namespace: string, server: string) 
   }
 }
 
-/** A pod of the server refused the package; its message is in the condition Ready. */
+/** The package that a pod of the server refused, read from the message of the condition Ready. */
 function changedPackages({ status }: Found): ChangedPackage[] {
   const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   const changed =

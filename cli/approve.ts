@@ -64,6 +64,7 @@ async function pendingOf(server: string, options: ApproveOptions, { env }: Termi
   return pendingHere(server, options, env)
 }
 
+/** What changed, and the commands that approve exactly this. */
 function shown(server: string, { packages, approved, found }: Pending, { colors }: Terminal): string {
   const lines = packages.flatMap(({ what, known, found }) => [
     `${what} has other content under the same version:`,
@@ -81,17 +82,17 @@ function shown(server: string, { packages, approved, found }: Pending, { colors 
   ].join('\n')
 }
 
-/** A changed package comes first, since the known tools are those of its former content. */
+/** Approves the changed packages if there are any, else the changed tools: the known tools are those of the package's previous content. */
 async function approve(server: string, pending: Pending, options: ApproveOptions): Promise<string> {
   const { digest } = options
   const { packages } = pending
   if (packages.length === 0 || (digest !== undefined && !isIntegrity(digest)))
     return approveTools(server, pending, options)
-  const wanted = packages.filter(({ found }) => digest === undefined || found === digest)
-  if (wanted.length === 0)
+  const chosen = packages.filter(({ found }) => digest === undefined || found === digest)
+  if (chosen.length === 0)
     throw new CommandError(`the package of ${server} changed again. Look at it with --diff.`)
   const lines: string[] = []
-  for (const { what, found, approve } of wanted) lines.push(`${what}: approved ${found}. ${await approve()}`)
+  for (const { what, found, approve } of chosen) lines.push(`${what}: approved ${found}. ${await approve()}`)
   return lines.join('\n')
 }
 
@@ -116,7 +117,7 @@ function nothingChanged(server: string): string {
   return `The tools of ${server} are as they were approved, and no package of it was refused.`
 }
 
-/** Hidden characters in the tools that changed. */
+/** Part of a sentence about hidden characters in new and changed tools; empty if there are none. */
 function hiddenNote(found: readonly ToolDefinition[], { changed, added }: ToolChanges): string {
   const names = new Set([...changed, ...added])
   const hidden = hiddenTextOf(found.filter(({ name }) => names.has(name)))

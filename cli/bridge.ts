@@ -1,11 +1,11 @@
-/** `portolan bridge`: one stdio server over HTTP, as in a pod, or a question to a server whether it answers. */
+/** `portolan bridge`: serves one stdio server over HTTP, as in a pod, or checks whether an MCP server answers. */
 import process from 'node:process'
 import { Command, Option } from 'commander'
 
 /** In a pod the bridge listens on every address; elsewhere only on 127.0.0.1, unless `--host` is given. */
 const HOST = '127.0.0.1'
 
-/** The bridge reads its own command line; this is only its help for people. */
+/** These options are for the help, and others are refused; the values are read by the bridge itself, from the command line. */
 export function bridgeCommand(): Command {
   return new Command('bridge')
     .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')

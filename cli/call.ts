@@ -61,7 +61,7 @@ function parseArguments(text: string): JsonObject {
   )
 }
 
-/** Waits only for the called server, so that one that hangs does not delay calls of others; a script may call any server. */
+/** Whether the called server is up: servers that hang must not delay calls of others. False for a script, which may call any server. */
 function isUp({ servers }: LocalStatus, tool: string): boolean {
   const name = tool.split(/:|__/)[0]
   const server = servers.find(other => other.name === name)

@@ -1,4 +1,4 @@
-/** `portolan can`: whether a caller may use something by the rules of the manifests, without running anything. */
+/** `portolan can`: says whether the rules of the manifests let a caller use something, without running anything. */
 import { randomBytes } from 'node:crypto'
 import { Argument, Command } from 'commander'
 import type { AccessRule } from '../core/catalog/access-config.ts'
@@ -43,11 +43,11 @@ export function canCommand(terminal: Terminal): Command {
     .action(async (verb: Verb, target: string, paths: string[], options: ManifestOptions & WhoOptions) => {
       const config = await configOf(paths, options, terminal)
       const identity = identityOf(options)
-      const outside = notAdmitted(config.access, identity)
+      const refusal = notAdmitted(config.access, identity)
       const { yes, why } =
-        outside === undefined
+        refusal === undefined
           ? decide(config, viewOf(config.access, identity), verb, target)
-          : { yes: false, why: outside }
+          : { yes: false, why: refusal }
       terminal.out(`${yes ? 'yes' : 'no'}: ${why}`)
       if (!yes) process.exitCode = EXIT.failure
     })
@@ -77,7 +77,7 @@ async function configOf(
     )
   }
   const values = configMapValues(configMaps, gateway)
-  // As in a cluster, where every kind of caller is admitted.
+  // As for a cluster, where every kind of caller is admitted.
   const resolved = resolve({
     gateway,
     servers,
@@ -93,7 +93,7 @@ async function configOf(
   return withScripts({ generation: 0, config: resolved.config, catalogs: new Map() }).config
 }
 
-/** Pure. */
+/** Whether a caller may use the target, and why. `view`: what the rules let it see; undefined if the gateway has no rules. Pure. */
 export function decide(
   config: RouterConfig,
   view: View | undefined,
@@ -108,9 +108,12 @@ export function decide(
   if (!view) return { yes: true, why: 'the gateway has no rules' }
   const grants = (rule: AccessRule) => grantsAlone(view, rule, server, grantedOf(verb, item))
   const rules = view.granting.filter(grants).map(rule => rule.name)
-  const [asking] = rules.length === 0 ? view.challenging.filter(grants) : []
-  if (asking)
-    return { yes: false, why: `rule ${asking.name} wants the scopes ${asking.scopes.join(', ')} for it` }
+  const [challenging] = rules.length === 0 ? view.challenging.filter(grants) : []
+  if (challenging)
+    return {
+      yes: false,
+      why: `rule ${challenging.name} requires the scopes ${challenging.scopes.join(', ')} for it`,
+    }
   if (rules.length === 0) return { yes: false, why: 'no rule that applies to this caller grants it' }
   return {
     yes: true,
@@ -118,6 +121,7 @@ export function decide(
   }
 }
 
+/** Server and name of `server:name`; both empty if the text has another form. */
 function partsOf(path: string): [string, string] {
   const { server = '', tool = '' } = parseToolPath(path) ?? {}
   return [server, tool]

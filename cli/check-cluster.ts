@@ -14,8 +14,8 @@ import { accessFindings, placed } from '../local/read.ts'
 import { unknownTool } from '../local/script-findings.ts'
 
 /**
- * Checks all servers and gateways, or the gateway of one name, as the operator would. What the cluster itself has to tell is not
- * checked: values of Secrets and ConfigMaps, images, and the tools that a server offers.
+ * Checks all servers, and all gateways or the one of the given name, as the operator would. What only the cluster knows is not checked:
+ * values of Secrets and ConfigMaps, images, and the tools that a server offers.
  */
 export function clusterProblems(manifests: readonly PlacedManifest[], gatewayName?: string): Problem[] {
   const servers = manifests.flatMap(({ manifest }) => (manifest.kind === 'McpServer' ? [manifest] : []))
@@ -27,7 +27,7 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
   const scripts = manifests.flatMap(({ manifest }) =>
     manifest.kind === 'McpScript' ? [{ manifest, inspected: inspectScript(manifest.spec.code) }] : [],
   )
-  const inGateway = (gateway: McpGateway): Problem[] => {
+  const gatewayProblems = (gateway: McpGateway): Problem[] => {
     const input = {
       gateway,
       servers,
@@ -40,14 +40,17 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
     return [
       ...refused,
       ...accessFindings({ config, gateway }, manifests),
-      ...inScripts(scripts, config, problems, manifests),
+      ...scriptProblems(scripts, config, problems, manifests),
     ]
   }
-  return [...servers.flatMap(server => inServer(server, manifests)), ...checked.flatMap(inGateway)]
+  return [
+    ...servers.flatMap(server => serverProblems(server, manifests)),
+    ...checked.flatMap(gatewayProblems),
+  ]
 }
 
-/** Of the tools of a server, nothing is known here. */
-function inScripts(
+/** What is wrong with the scripts of a gateway: in their manifests, and servers that they name but the gateway does not have. */
+function scriptProblems(
   scripts: readonly GivenScript[],
   config: RouterConfig,
   problems: readonly ResolveProblem[],
@@ -64,11 +67,12 @@ function inScripts(
   })
 }
 
+/** Without `tools`, which are not known here. */
 function nameOf({ name }: RouterServer): { name: string } {
   return { name }
 }
 
-function inServer(server: McpServer, manifests: readonly PlacedManifest[]): Problem[] {
+function serverProblems(server: McpServer, manifests: readonly PlacedManifest[]): Problem[] {
   return acceptServer(server, 'cluster').map(({ refuses: _, ...problem }) =>
     placed(problem, server, manifests),
   )

@@ -1,4 +1,4 @@
-/** `portolan check`: says what is wrong with manifests, without running anything. */
+/** `portolan check`: reports what is wrong with manifests, without running anything. */
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { cacheFolder } from '../local/config.ts'
@@ -44,7 +44,7 @@ export function checkCommand(terminal: Terminal): Command {
         ? await checkForCluster(files, options)
         : await checkForLaptop(files, options, terminal)
       if (options.output === 'json') terminal.out(JSON.stringify(found, null, 2))
-      else tell(found, terminal)
+      else print(found, terminal)
       const { length } = found.problems
       if (length > 0) throw new CommandError(counted(length, 'problem'))
     })
@@ -96,7 +96,7 @@ async function checkForCluster(files: ManifestFiles, { gateway }: CheckOptions):
   }
 }
 
-function tell({ problems, notes, files, servers, scripts }: Report, terminal: Terminal): void {
+function print({ problems, notes, files, servers, scripts }: Report, terminal: Terminal): void {
   for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
   for (const note of notes) terminal.err(noteLine(note, terminal.errColors))
   const found = [

@@ -1,4 +1,4 @@
-/** `portolan eval`: how well labelled queries find their tools in the user's catalog. */
+/** `portolan eval`: measures how well labelled queries find their tools in the user's catalog. */
 import { Command, InvalidArgumentError } from 'commander'
 import { DEPTH, type Measures, mean, measureRanking } from '../router/catalog/search/measures.ts'
 import { CommandError } from './command-error.ts'
@@ -9,8 +9,9 @@ import { count, type Terminal, table } from './output.ts'
 import { warnOfUnknown } from './unknown-tools.ts'
 
 const MAX_MISSES = 50
-/** Among so many first hits a tool is not missed. */
-const ENOUGH = 5
+/** A tool counts as missed if it is not among this many first hits. */
+const FIRST_HITS = 5
+/** How many hits are shown for a query that missed a tool. */
 const SHOWN_INSTEAD = 3
 
 type EvalOptions = AskOptions & { minRecall5?: number }
@@ -79,7 +80,7 @@ function rowOf(name: string, judged: readonly Judged[]): string[] {
 
 function missLine(judged: Judged, dim: (text: string) => string): string {
   const { query, found } = judged
-  const first = found.slice(0, ENOUGH)
+  const first = found.slice(0, FIRST_HITS)
   const missed = wantedBy(judged).filter(paths => !paths.some(path => first.includes(path)))
   const wanted = missed.map(paths => paths.join(' or ')).join(' and ')
   const rank = found.findIndex(path => missed.some(paths => paths.includes(path)))
@@ -88,7 +89,7 @@ function missLine(judged: Judged, dim: (text: string) => string): string {
   return `  ${query}  ${wanted}${place}  ${dim(`found ${instead}`)}`
 }
 
-/** The paths of each tool that is needed; any of them will do. */
+/** For each tool that the query should find, the paths that count as this tool: see `group` in labelled-queries.ts. */
 function wantedBy({ relevant }: LabelledQuery): string[][] {
   const groups = Map.groupBy(relevant, ({ group }) => group).values()
   return [...groups].map(members => members.map(({ server, tool }) => `${server}:${tool}`))

@@ -5,12 +5,13 @@ import { type Colors, count, table } from './output.ts'
 
 const MAX_ALTERNATIVES = 6
 const MAX_FEATURES = 6
-const rest = Number((1 - WEIGHTS.words).toFixed(3))
+const MEANING_WEIGHT = Number((1 - WEIGHTS.words).toFixed(3))
 const LEGEND = [
   `lexical: words × name + ${WEIGHTS.server} × server, divided by the best, less if few words of the query match`,
-  `score: (${WEIGHTS.words} × lexical + ${rest} × meaning) × action; by words alone: (words × name + server) × action`,
+  `score: (${WEIGHTS.words} × lexical + ${MEANING_WEIGHT} × meaning) × action; by words alone: (words × name + server) × action`,
 ]
 
+/** The query as it was understood, then tables of its words and of the hits, then the formulas of the scores. */
 export function explanationText(explanation: Explanation, colors: Colors): string {
   const { hits, total, confidence } = explanation
   const found = hits.length === 0 ? 'no tool was found' : hitTable(hits, colors)

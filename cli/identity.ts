@@ -14,7 +14,7 @@ export type WhoOptions = {
 const FORMS =
   'user:NAME, user:ISSUER/NAME, group:NAME, group:ISSUER/NAME, serviceaccount:NAMESPACE/NAME (or sa:), token:NAME or anonymous'
 
-/** The options that describe a caller; `--as` is required where a command is about one. */
+/** Adds the options that describe a caller. `about`: the caller's part in the command, which begins the help of `--as`. */
 export function withWho(command: Command, about: string, isRequired = false): Command {
   const collect = (value: string, before: string[] = []) => [...before, value]
   const who = new Option(
@@ -28,7 +28,7 @@ export function withWho(command: Command, about: string, isRequired = false): Co
     .option('--client <id>', 'the OAuth client that got the token')
 }
 
-/** Undefined without `--as`. */
+/** The caller that the options describe; undefined without `--as`. Throws a CommandError if options are given that need `--as`. */
 export function assumedIdentity({ as, ...more }: Partial<WhoOptions>): Identity | undefined {
   if (as) return Object.freeze(identityOf({ ...more, as }))
   if (Object.values(more).some(value => value !== undefined))
@@ -36,7 +36,7 @@ export function assumedIdentity({ as, ...more }: Partial<WhoOptions>): Identity 
   return undefined
 }
 
-/** Several `--as` describe one caller, such as a user and its groups. Throws a CommandError for what cannot be read. */
+/** Several `--as` describe one caller, such as a user and its groups. Throws a CommandError for an invalid option. */
 export function identityOf({ as, scopes, claim = [], client }: WhoOptions): Identity {
   const forms = as.map(readForm)
   const kinds = new Set(forms.map(({ kind }) => (kind === 'group' ? 'user' : kind)))
@@ -70,12 +70,12 @@ type Form = {
 
 function readForm(text: string): Form {
   if (text === 'anonymous') return { kind: 'anonymous', name: '' }
-  const [, word = '', rest = ''] = /^([a-z]+):(.+)$/i.exec(text) ?? []
+  const [, prefix = '', rest = ''] = /^([a-z]+):(.+)$/i.exec(text) ?? []
   const [issuer, name] = rest.includes('/') ? splitOnce(rest) : [undefined, rest]
-  switch (word.toLowerCase()) {
+  switch (prefix.toLowerCase()) {
     case 'user':
     case 'group':
-      if (name !== '') return { kind: word.toLowerCase() as 'user' | 'group', issuer, name }
+      if (name !== '') return { kind: prefix.toLowerCase() as 'user' | 'group', issuer, name }
       break
     case 'token':
       return { kind: 'token', name: rest }

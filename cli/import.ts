@@ -1,4 +1,4 @@
-/** `portolan import`: a client's list of servers as manifests on standard output. */
+/** `portolan import`: converts a client's list of servers into manifests, on standard output. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'

@@ -1,4 +1,4 @@
-/** Reads a file of items: JSON Lines, or a list in YAML or JSON; each item is checked, and the line or item that is wrong is named. */
+/** Reads a file of items: JSON Lines, or a list in YAML or JSON. Errors name the invalid line or item. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type * as z from 'zod'
@@ -10,7 +10,7 @@ export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
   const items = parseItems(file, readText(file))
   if (items.length === 0)
     throw new CommandError(
-      `${file} holds no items: write an object of JSON a line, or a list in YAML`,
+      `${file} has no items: write one JSON object per line, or a list in YAML`,
       EXIT.usage,
     )
   return items.map(({ place, value }) => {
@@ -38,7 +38,7 @@ function parseItems(file: string, text: string): Item[] {
   const value = parsed(file, () => parse(text))
   if (value === null) return []
   if (Array.isArray(value)) return value.map((value, at) => ({ place: `${file} item ${at + 1}`, value }))
-  throw new CommandError(`${file} holds no list of items`, EXIT.usage)
+  throw new CommandError(`${file} has no list of items`, EXIT.usage)
 }
 
 function parseLines(file: string, text: string): Item[] {

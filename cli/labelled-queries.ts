@@ -5,15 +5,15 @@ import { readItems } from './items.ts'
 const labelledQuery = z.object({
   id: z.string().optional(),
   query: z.string().min(1),
-  /** If there are several, each is also measured separately. */
+  /** The kind of query. If a file has several kinds, each is also measured separately. */
   style: z.string().optional(),
-  /** A group is one needed tool; any of its members will do. Without groups any of all will. */
+  /** Each group stands for one tool that the query should find; any tool of the group counts. By default all tools are one group. */
   relevant: z.array(z.object({ server: z.string(), tool: z.string(), group: z.int().default(0) })).min(1),
 })
 
 export type LabelledQuery = z.output<typeof labelledQuery>
 
-/** Throws a CommandError that names the item that is not as it should be. */
+/** Throws a CommandError that names the first invalid item. */
 export function readLabelledQueries(file: string): LabelledQuery[] {
   return readItems(file, labelledQuery)
 }

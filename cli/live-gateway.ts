@@ -29,13 +29,16 @@ const LOOPBACK = '127.0.0.1'
 
 export type LiveGateway = {
   status(): Promise<LocalStatus>
-  /** Who has something of their own at servers with `sessions: perUser`. */
+  /** The users who have a session, process or pod at servers with `sessions: perUser`. */
   users(): Promise<UsersOfServer[]>
-  /** Ends what a user has. False: there was nothing. */
+  /** Ends a user's session, process or pod. Resolves with false if there was none. */
   endUser(server: string, user: string): Promise<boolean>
-  /** Calls a meta-tool, or sends any other request; each profile is a session. Throws a CommandError with what the gateway said. */
+  /**
+   * Sends a request, such as a call of a meta-tool, in the session of a profile, and resolves with its result. Throws a CommandError if no
+   * gateway answers or it does not admit the caller, else the Faults of SdkClient.request.
+   */
   request(method: string, params: JsonObject, profile?: Profile): Promise<JsonObject>
-  /** Why it finds what it finds. */
+  /** Why a search finds what it finds. */
   explain(query: string, limit: number): Promise<Explanation>
   close(): Promise<void>
 }
@@ -49,13 +52,13 @@ export type LiveOptions = ManifestOptions & {
   as?: Identity
   /** Whether the command's own gateway runs scripts, also if its manifest does not enable them. */
   runsScripts?: boolean
-  /** When enough of the command's own gateway is up. Default: everything that can be. */
+  /** Whether enough servers of the command's own gateway are up. Default: all that can be. */
   enough?: (status: LocalStatus) => boolean
-  /** Waits for the vectors of all tools too, where they can be had. */
+  /** Also waits for the vectors of all tools, if there is search by meaning. */
   byMeaning?: boolean
 }
 
-/** With paths, the command's own gateway on any free port; without, the running one at `url`. */
+/** With paths, starts the command's own gateway on any free port; without, connects to the running one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
   if (options.paths.length === 0) {
     if (!options.as) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
@@ -111,17 +114,17 @@ async function untilReady(local: LocalGateway, enough: LiveOptions['enough']): P
 
 /** Waits for the vectors of tools. Each tool that is new on this machine takes some hundredths of a second, once. */
 async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<void> {
-  const waited = () => {
+  const missing = () => {
     const { semantic, reason, pending } = local.status().search
     // An embeddings service that fails may keep failing.
     return semantic === 'endpoint' && reason !== undefined ? 0 : pending
   }
   const begun = performance.now()
   let hasReported = false
-  while (waited() > 0) {
+  while (missing() > 0) {
     await wait(READY_POLL_MS)
     if (hasReported || performance.now() - begun < PATIENCE_MS) continue
-    terminal.err(terminal.errColors.dim(`encoding ${waited()} tools for the search by meaning`))
+    terminal.err(terminal.errColors.dim(`encoding ${missing()} tools for the search by meaning`))
     hasReported = true
   }
 }
@@ -160,6 +163,7 @@ function connectTo(base: string, token?: string): LiveGateway {
   }
 }
 
+/** Runs `work` with a signal that aborts after `ms`. */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = deadline(systemClock, ms, 'The gateway does not answer in time')
   try {
@@ -193,6 +197,7 @@ async function fetchUsers(url: string): Promise<UsersOfServer[]> {
   )
 }
 
+/** The page's JSON; undefined if the gateway refuses the request or answers with something else. */
 async function fetchPage(url: string, page: string): Promise<unknown> {
   const response = await ask(url, page)
   return response.ok ? await response.json().catch(() => undefined) : undefined
@@ -205,6 +210,7 @@ function ask(url: string, page: string, method = 'GET'): Promise<Response> {
   )
 }
 
+/** Throws the error; if it is about credentials, as a CommandError that says how to give a token. */
 function refused(error: unknown, url: string, token: string | undefined): never {
   if (!(error instanceof Fault) || error.code !== 'upstream_auth_required') return unreachable(error, url)
   throw new CommandError(
@@ -214,6 +220,7 @@ function refused(error: unknown, url: string, token: string | undefined): never 
   )
 }
 
+/** Throws the error; if no gateway answers, as a CommandError that says how to start one. */
 function unreachable(error: unknown, url: string): never {
   if (error instanceof Fault && error.code === 'upstream_unreachable')
     throw new CommandError(

@@ -1,17 +1,17 @@
-/** The logins of users in a cluster: as its routers know them, which alone can open them. */
+/** Lists and deletes the logins of users in a cluster. Only its routers can decrypt them, so they are asked. */
 import { LOGINS_PATH, type ShownLogin } from '../router/http/logins-page.ts'
 import { CommandError } from './command-error.ts'
 import { deleteAtRouters, listedByRouters, type Place } from './routers-in-cluster.ts'
 
-/** Of all gateways of the namespace, each once. */
+/** The logins of all gateways of the namespace, each once, sorted by server and user. Throws a CommandError. */
 export async function loginsInCluster(place: Place): Promise<ShownLogin[]> {
-  const said = await listedByRouters<ShownLogin>(place, LOGINS_PATH, 'logins')
-  const each = new Map(said.map(login => [login.id, login]))
+  const reported = await listedByRouters<ShownLogin>(place, LOGINS_PATH, 'logins')
+  const byId = new Map(reported.map(login => [login.id, login]))
   const key = ({ server, subject }: ShownLogin) => `${server}\0${subject}`
-  return [...each.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  return [...byId.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** The routers of the gateway that has these logins delete them; other gateways do not know them. */
+/** Asks all routers to delete the logins; each knows only those of its gateway. Throws a CommandError if none knows one. */
 export async function deleteInCluster(place: Place, logins: readonly ShownLogin[]): Promise<void> {
   for (const { server, id } of logins) {
     if (!(await deleteAtRouters(place, LOGINS_PATH, server, id)))

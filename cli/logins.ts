@@ -1,4 +1,4 @@
-/** `portolan logins`: shows and deletes the logins of users at servers, which are stored on this machine, or in a cluster. Needs no running gateway on this machine. */
+/** `portolan logins`: shows and deletes the logins of users at servers, on this machine (without a running gateway) or in a cluster. */
 import { Command } from 'commander'
 import { cacheFolder } from '../local/config.ts'
 import { LoginFiles } from '../local/logins/login-files.ts'
@@ -94,9 +94,9 @@ async function loginsThere(options: LoginsOptions, chosen: Chosen): Promise<Logi
       return (await found()).map(shown)
     },
     async delete() {
-      const meant = await found()
-      await deleteInCluster(place, meant)
-      return meant.length
+      const matching = await found()
+      await deleteInCluster(place, matching)
+      return matching.length
     },
     close: () => place.client.close(),
   }
@@ -107,7 +107,7 @@ function loginsTable(found: readonly Shown[]): string {
   const titles = ['SERVER', 'SUBJECT', 'URL', 'SINCE', 'SCOPE']
   return table(
     titles.map(title => ({ title })),
-    // The scope is in the words of the authorization server.
-    found.map(({ scope, ...own }) => [...Object.values(own), scope.replace(/\p{C}/gu, '')]),
+    // The authorization server chose the text of the scope, which may contain control characters.
+    found.map(({ scope, ...others }) => [...Object.values(others), scope.replace(/\p{C}/gu, '')]),
   )
 }

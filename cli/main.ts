@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-/** The command `portolan`: one command, then the end. */
+/** The program `portolan`: runs one command, then exits. */
 import process from 'node:process'
 import { runProgram } from './program.ts'
 
-/** Handles that are still open after a command, such as a child that ends slowly, do not delay the exit any further. */
+/** How long open handles, such as a child that ends slowly, may delay the exit after the command. */
 const LINGER_MS = 3_000
 const PARENT_CHECK_MS = 500
 
@@ -11,7 +11,7 @@ if (process.env.npm_command !== undefined) endWithParent()
 process.exitCode = await runProgram(process.argv.slice(2), process.env)
 setTimeout(() => process.exit(), LINGER_MS).unref()
 
-/** If npm is terminated, it ends only the shell between it and this process. */
+/** Ends this process when its parent is gone: if npm is terminated, it ends only the shell that it started, not this process. */
 function endWithParent(): void {
   const parent = process.ppid
   const timer = setInterval(() => {

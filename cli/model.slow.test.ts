@@ -100,6 +100,6 @@ test('the error of a failed fetch names other ways, and an existing model is kep
   assert.match(stderr, /package\.json is not the model.*words alone.*--from FILE/s)
   await begin(cache, '--from', url).ended
   const kept = await begin(cache, '--force', '--from', 'package.json').ended
-  assert.match(kept.stderr, /The one that is there stays/)
+  assert.match(kept.stderr, /The present model stays in use/)
   assert.deepEqual(readFileSync(file), model)
 })

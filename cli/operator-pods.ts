@@ -1,4 +1,4 @@
-/** Finds the pods of the operator in a cluster, and joins sockets of this machine with the console of one. */
+/** Finds the pods of the operator in a cluster, and connects sockets of this machine to the console in one of them. */
 import type { Socket } from 'node:net'
 import type { V1Pod } from '@kubernetes/client-node'
 import { CONSOLE_PORT } from '../core/console/cluster.ts'
@@ -8,9 +8,9 @@ import { isPodReady } from '../core/kube/pod.ts'
 import { CommandError } from './command-error.ts'
 
 export type OperatorPods = {
-  /** Joins a socket with the console. A pod that has gone is replaced by another. Throws a CommandError. */
+  /** Connects a socket to the console. If the pod is gone, tries another one. Throws a CommandError. */
   join(socket: Socket): Promise<void>
-  /** Why the last connection ended, if nothing listens in the pod. */
+  /** Why the last connection was refused, if nothing listens in the pod. */
   refused(): string | undefined
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export type OperatorPods = {
 const ENABLED = 'console.enabled=true'
 const LABELS = 'app.kubernetes.io/name=portolan,app.kubernetes.io/component=operator'
 
-/** Throws a CommandError where there is no kubeconfig, no right, or no operator that is ready. */
+/** Throws a CommandError if there is no kubeconfig, no right to list pods, or no operator that is ready. */
 export async function createOperatorPods(where: {
   namespace: string
   context?: string
@@ -60,16 +60,16 @@ export async function createOperatorPods(where: {
     refused: () => refused,
     close: () => client.close(),
     async join(socket) {
-      const to = (name: string) =>
+      const joinPod = (name: string) =>
         forwarder.join(socket, { namespace, pod: name, port: CONSOLE_PORT }, onRefused)
       try {
         pod ??= await find()
-        await to(pod)
+        await joinPod(pod)
       } catch (error) {
         pod = undefined
         if (!(error instanceof Fault) || error.code === 'bad_request') throw asCommandError(error)
         pod = await find()
-        await to(pod).catch(again => {
+        await joinPod(pod).catch(again => {
           throw asCommandError(again)
         })
       }

@@ -10,7 +10,7 @@ export type OutputOption = { output: OutputFormat }
 export type UrlOption = { url: string }
 export type ManifestOptions = { gateway?: string; secrets?: string }
 
-/** Of a command that asks a gateway. */
+/** The options of a command that sends requests to a gateway. */
 export type AskOptions = UrlOption & OutputOption & ManifestOptions
 
 /** Adds the last arguments and options of a command that uses a gateway: a running one, or its own. */
@@ -51,7 +51,7 @@ function existingFolder(path: string): string {
   throw new InvalidArgumentError('there is no such folder.')
 }
 
-/** A whole number within bounds, as commander parses options. */
+/** A parser for commander's options: a whole number from `from` to `to`. */
 export function wholeNumber(from: number, to: number): (text: string) => number {
   return text => {
     const value = Number(text)

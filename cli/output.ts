@@ -10,14 +10,14 @@ export type Colors = ReturnType<typeof createColors>
 export type Terminal = {
   out(text: string): void
   err(text: string): void
-  /** Without a newline. */
+  /** As `err`, without a newline. */
   errRaw(text: string): void
   /** For standard output. */
   colors: Colors
   errColors: Colors
-  /** Standard error is a terminal: progress may be shown. */
+  /** Whether standard error is a terminal, on which progress may be shown. */
   interactive: boolean
-  /** How many characters fit into a line of it. */
+  /** How many characters fit into a line of standard error. */
   columns(): number
   env: Readonly<Record<string, string>>
 }
@@ -45,16 +45,16 @@ const DEFAULT_COLUMNS = 80
 
 export type Column = { title: string; align?: 'right' }
 
-/** Plain columns, two spaces apart; widths count what is seen, not the colour codes. Pure. */
+/** Left-aligned columns, two spaces apart, with their titles; colour codes do not count as width. Pure. */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...rows.map(row => seen(row[at] ?? ''))),
+    Math.max(title.length, ...rows.map(row => visibleLength(row[at] ?? ''))),
   )
   const line = (cells: readonly string[]) =>
     columns
       .map(({ align }, at) => {
         const cell = cells[at] ?? ''
-        const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - seen(cell)))
+        const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - visibleLength(cell)))
         return align === 'right' ? space + cell : cell + space
       })
       .join('  ')
@@ -65,7 +65,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the control character ESC
 const COLOUR_CODE = /\u001b\[\d+m/g
 
-function seen(text: string): number {
+function visibleLength(text: string): number {
   return text.replace(COLOUR_CODE, '').length
 }
 
@@ -74,7 +74,7 @@ export function count(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-/** `file:line:column  field  what to do`, one line a problem. Pure. */
+/** A problem in one line: `file:line:column  field  message (Reason)`. Pure. */
 export function problemLine(problem: Problem, colors: Colors): string {
   const { file, line, column, path, message, reason } = problem
   const where = [file, line, column].filter(part => part !== undefined).join(':')
@@ -82,7 +82,7 @@ export function problemLine(problem: Problem, colors: Colors): string {
   return `${parts.filter(part => part).join('  ')} ${colors.dim(`(${reason})`)}`
 }
 
-/** The same for findings that are not mistakes, or were corrected: dim, with a word before it. Pure. */
+/** The same line for a finding that is no mistake, or was corrected: dim, after a word. Pure. */
 export function noteLine(note: Problem, colors: Colors, word = 'note'): string {
   return colors.dim(`${word}: ${problemLine(note, createColors(false))}`)
 }

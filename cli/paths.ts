@@ -3,7 +3,7 @@ import { ManifestFiles } from '../local/files.ts'
 import { CommandError } from './command-error.ts'
 import type { Terminal } from './output.ts'
 
-/** A path that does not exist is a mistake in the command line; one that disappears later is a change. */
+/** Throws a CommandError if a path does not exist. For the start only: a path that disappears later is a change of the manifests. */
 export async function mustExist(paths: readonly string[], terminal: Terminal): Promise<void> {
   const { problems } = await new ManifestFiles([...paths], terminal.env).scan()
   const missing = problems.filter(({ reason }) => reason === 'FileNotFound').map(({ file }) => file)

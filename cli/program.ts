@@ -6,7 +6,7 @@ import type { Terminal } from './output.ts'
 type Env = Readonly<Record<string, string | undefined>>
 type Load = () => Promise<(terminal: Terminal) => Command>
 
-/** In the order of the help, which alone loads them all. */
+/** In the order of the help. Only the help loads all of them. */
 const COMMANDS: Readonly<Record<string, Load>> = {
   up: async () => (await import('./up.ts')).upCommand,
   check: async () => (await import('./check.ts')).checkCommand,
@@ -31,8 +31,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
 }
 
 /**
- * Resolves with the exit code. Without arguments PORTOLAN_COMMAND names the command: who adds a sidecar by a
- * MutatingAdmissionPolicy can set environment variables, but no arguments.
+ * Runs a command and resolves with the exit code. Without arguments, PORTOLAN_COMMAND names the command: a MutatingAdmissionPolicy that
+ * adds a sidecar can set environment variables, but no arguments.
  */
 export async function runProgram(args: readonly string[], env: Env): Promise<number> {
   const words = args.length === 0 && env.PORTOLAN_COMMAND ? [env.PORTOLAN_COMMAND] : args

@@ -8,13 +8,13 @@ const ERASE_LINE = '\r\u001b[K'
 const SHOW_AFTER_MS = 1_000
 
 export type Progress = {
-  /** A line that stays: a constant text, and what it is about. */
+  /** Shows a line that stays: a constant text, and values that say what it is about. */
   say(text: string, about: Record<string, string>): void
-  /** What the manifests' problems and notes are, and which problems are solved. */
+  /** Shows new problems and notes of the manifests, and which problems are solved. */
   tell(findings: Findings): void
-  /** What is waited for now: shown on a terminal only, once the wait is longer than a second. */
+  /** Shows what is waited for now: only on a terminal, and if the last line that stays is older than a second. */
   show(line: string): void
-  /** How long ago the last line that stays was. */
+  /** How long ago `say` wrote a line. */
   quietForMs(): number
   end(): void
 }
@@ -49,9 +49,9 @@ export function createProgress(terminal: Terminal, log: Log): Progress {
         else log.info(fieldsOf(note), 'note on a manifest')
     },
     show(line) {
-      const early = performance.now() - saidAt < SHOW_AFTER_MS
+      const isEarly = performance.now() - saidAt < SHOW_AFTER_MS
       const text = line.slice(0, terminal.columns() - 1)
-      if (!terminal.interactive || early || text === shown) return
+      if (!terminal.interactive || isEarly || text === shown) return
       terminal.errRaw(ERASE_LINE + terminal.errColors.dim(text))
       shown = text
     },
@@ -60,7 +60,7 @@ export function createProgress(terminal: Terminal, log: Log): Progress {
   }
 }
 
-/** A line of the log has its text as `msg`, and no room for another `message`. */
+/** The problem as fields of a log line. Its message is called `detail`, since the line has its own text. */
 function fieldsOf({ message, ...where }: Problem) {
   return { ...where, detail: message }
 }

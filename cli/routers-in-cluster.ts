@@ -11,11 +11,12 @@ import { requestOfPod } from '../core/kube/pod-request.ts'
 import { ADMIN_PORT, LABEL, selectorOf } from '../operator/plan/names.ts'
 import { CommandError } from './command-error.ts'
 
-const LIMIT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 10_000
 
+/** A cluster and one of its namespaces. */
 export type Place = { access: Access; client: KubeClient; namespace: string }
 
-/** Throws CommandError if no cluster is named. Its client has to be closed. */
+/** Finds the cluster. The caller has to close its client. Throws a CommandError if there is no usable kubeconfig. */
 export async function placeIn(options: { namespace?: string; context?: string }): Promise<Place> {
   const access = await findAccess({ context: options.context }).catch(error => {
     throw new CommandError(messageOf(error))
@@ -24,7 +25,7 @@ export async function placeIn(options: { namespace?: string; context?: string })
   return { access, client, namespace: options.namespace ?? client.namespace }
 }
 
-/** The lists of all routers at this path, joined. `what` names them in the error if a router does not have the path. Throws CommandError. */
+/** The lists of all routers at this path, joined. `what` names the items in the CommandError if a router does not have the path. */
 export async function listedByRouters<T>(place: Place, path: string, what: string): Promise<T[]> {
   const answers = await atRouters(place, 'GET', path)
   return answers.flatMap(({ status, text }) => {
@@ -33,13 +34,13 @@ export async function listedByRouters<T>(place: Place, path: string, what: strin
   })
 }
 
-/** Whether any router had what is deleted. Throws CommandError. */
+/** Deletes `path/names…` at all routers. Resolves with whether any of them had it. Throws a CommandError. */
 export async function deleteAtRouters(place: Place, path: string, ...names: string[]): Promise<boolean> {
   const answers = await atRouters(place, 'DELETE', [path, ...names.map(encodeURIComponent)].join('/'))
   return answers.some(({ status }) => status === 204)
 }
 
-/** Asks every router of the namespace; one that is ending may be gone. */
+/** Sends a request to every running router of the namespace, except those that are being deleted, which may end before they answer. */
 async function atRouters({ access, client, namespace }: Place, method: 'GET' | 'DELETE', path: string) {
   const labelSelector = `${LABEL.component}=${selectorOf('router', '')[LABEL.component]}`
   const { items } = await client.list<Kube<V1Pod>>({
@@ -52,7 +53,7 @@ async function atRouters({ access, client, namespace }: Place, method: 'GET' | '
     ({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === 'Running',
   )
   if (running.length === 0) throw new CommandError(`no gateway runs in the namespace "${namespace}"`)
-  const limit = deadline(systemClock, LIMIT_MS, 'The routers do not answer in time')
+  const limit = deadline(systemClock, ANSWER_TIMEOUT_MS, 'The routers do not answer in time')
   try {
     return await Promise.all(
       running.map(({ metadata: { name: pod } }) =>

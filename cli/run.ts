@@ -60,6 +60,6 @@ function parseInput(text: string): JsonValue {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CommandError(`--input is no JSON: write texts with quotes, such as '"text"'`, EXIT.usage)
+    throw new CommandError(`--input is not JSON: write texts with quotes, such as '"text"'`, EXIT.usage)
   }
 }

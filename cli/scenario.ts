@@ -1,4 +1,4 @@
-/** What a session of an agent costs: the tasks of a file, replayed for a profile as its agents work, and counted. */
+/** Measures what a session of an agent costs: replays the tasks of a file as agents of a profile work, and counts the tokens. */
 import * as z from 'zod'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -20,13 +20,14 @@ const task = z.strictObject({
 
 export type Task = z.output<typeof task>
 
+/** In tokens, except `missed`. */
 export type SessionCost = {
   profile: Profile
   /** tools/list, once. */
   definitions: number
   /** Answers to searches, with the schemas in them. */
   discovery: number
-  /** Answers that were asked for since the search showed no schema. */
+  /** Answers with the schemas of tools, for those that a search did not show. */
   schema: number
   /** Answers that only report an error. */
   error: number
@@ -38,16 +39,16 @@ export type SessionCost = {
 export type ReplayOptions = {
   gateway: LiveGateway
   count: (texts: readonly string[]) => Promise<number[]>
-  /** Really calls the tools; else nothing is called. */
+  /** Whether the tools are really called. */
   execute: boolean
 }
 
-/** Throws a CommandError that names the task that is not as it should be. */
+/** Throws a CommandError that names the first invalid task. */
 export function readScenario(file: string): Task[] {
   return readItems(file, task)
 }
 
-/** One session: definitions once, then for each task a search, the schema where it is not shown yet, and the call. */
+/** Replays one session: the definitions once, then for each task a search, the schema if it was not shown yet, and the call. */
 export async function replaySession(
   profile: Profile,
   tasks: readonly Task[],
@@ -57,7 +58,7 @@ export async function replaySession(
   const answers = { discovery: [] as string[], schema: [] as string[], error: [] as string[] }
   const shown = new Set<string>()
   let missed = 0
-  const use = async (kind: 'discovery' | 'schema', { name, args }: NamedCall) => {
+  const callMetaTool = async (kind: 'discovery' | 'schema', { name, args }: NamedCall) => {
     const result = await gateway.request('tools/call', { name, arguments: args }, profile)
     const text = answerText(result)
     answers[result.isError === true ? 'error' : kind].push(text)
@@ -65,11 +66,11 @@ export async function replaySession(
   }
   const { words } = PROFILES[profile]
   for (const { query, call } of tasks) {
-    const found = words.search ? readFound(await use('discovery', words.search(query))) : []
+    const found = words.search ? readFound(await callMetaTool('discovery', words.search(query))) : []
     for (const tool of found) if (tool.hasSchema) shown.add(tool.path)
     if (!call) continue
     if (words.search && !found.some(({ path }) => path === call.tool)) missed++
-    if (words.search && !shown.has(call.tool)) await use('schema', words.schema(call.tool))
+    if (words.search && !shown.has(call.tool)) await callMetaTool('schema', words.schema(call.tool))
     shown.add(call.tool)
     if (!execute) continue
     const result = await gateway.request(

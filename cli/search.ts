@@ -1,4 +1,4 @@
-/** `portolan search`: what an agent finds for a query. */
+/** `portolan search`: shows what an agent finds for a query. */
 import { Command } from 'commander'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { LocalStatus } from '../local/local-status.ts'

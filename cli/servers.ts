@@ -1,4 +1,4 @@
-/** `portolan servers`: the live state of a gateway's servers. */
+/** `portolan servers`: shows the current state of a gateway's servers. */
 import { Command } from 'commander'
 import { hiddenTextLine } from '../core/catalog/hidden-text.ts'
 import { changesLine } from '../core/catalog/tool-changes.ts'
@@ -32,7 +32,7 @@ export function serversCommand(terminal: Terminal): Command {
     })
 }
 
-/** Which of them can ask clients nothing. Pure. */
+/** A line that names the servers that are not offered elicitation, sampling and roots; no line if there are none. Pure. */
 export function notOfferedLine({ servers }: Pick<LocalStatus, 'servers'>): string[] {
   const names = servers.flatMap(({ name, notOffered }) => (notOffered === undefined ? [] : [name]))
   if (names.length === 0) return []
@@ -57,7 +57,7 @@ export function changesLines({ servers }: Pick<LocalStatus, 'servers'>): string[
   return lines.length > 0 ? [lines.join('\n')] : []
 }
 
-/** One line a server: state, protocol, tools, tokens, and what is wrong. Pure. */
+/** One line per server: state, protocol, tools, tokens, and what is wrong. Pure. */
 export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: Colors): string {
   if (servers.length === 0) return 'no servers'
   const rows = servers.map(server => {
@@ -91,7 +91,7 @@ function dimmed(text: string, colors: Colors): string {
   return text === '' ? '' : colors.dim(text)
 }
 
-/** The words of `kubectl get mcpservers`. */
+/** The state in the words of `kubectl get mcpservers`. */
 function wordOf({ state, reason, transport, discovery }: ServerStatusLine): string {
   switch (state) {
     case 'ready':

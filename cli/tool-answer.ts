@@ -1,7 +1,7 @@
 /** The result of a tool as text for a terminal. Pure. */
 import { isObject, type JsonObject } from '../core/json.ts'
 
-/** Texts as they are; of other content, what it is and how large. */
+/** Texts as they are; for other content, its kind and size. If there is no content, the structured content as JSON. */
 export function answerText(result: JsonObject): string {
   const content = Array.isArray(result.content) ? result.content.filter(isObject) : []
   const parts = content.map(item => {

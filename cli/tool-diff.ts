@@ -4,10 +4,10 @@ import { diffTools } from '../core/catalog/tool-diff.ts'
 import type { Piece } from '../core/catalog/word-diff.ts'
 import type { Colors } from './output.ts'
 
-/** How many characters of unchanged text are shown around a change. Changed text is always shown as a whole. */
+/** How many characters of unchanged text are shown around a change. Changed text is always shown in full. */
 const CONTEXT = 60
 
-/** Without colours too: `[-removed-]` and `{+added+}`. Empty if nothing changed. */
+/** One paragraph per tool; empty if nothing changed. Changes are marked without colours too: `[-removed-]` and `{+added+}`. */
 export function toolDiff(
   approved: readonly ToolDefinition[],
   found: readonly ToolDefinition[],
@@ -33,13 +33,14 @@ function shown(pieces: readonly Piece[], colors: Colors): string {
     .join('')
 }
 
+/** Unchanged text, shortened to the parts beside a change. */
 function context(text: string, isFirst: boolean, isLast: boolean): string {
   const most = (isFirst ? 0 : CONTEXT) + (isLast ? 0 : CONTEXT)
   if (text.length <= most) return text
   return `${isFirst ? '' : text.slice(0, CONTEXT)}…${isLast ? '' : text.slice(-CONTEXT)}`
 }
 
-/** Line breaks of the text must not look like lines of ours. */
+/** Marks and indents line breaks of the text, so that its lines cannot look like lines of this output. */
 function indented(text: string): string {
   return text.replace(/\r\n|[\r\n\u0085\u2028\u2029]/g, '⏎\n    | ')
 }

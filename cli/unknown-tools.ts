@@ -1,10 +1,10 @@
-/** Says which tools of a file a gateway does not have. */
+/** Warns about tools in a file that a gateway does not have. */
 import type { LiveGateway } from './live-gateway.ts'
 import { count, type Terminal } from './output.ts'
 
 const SHOWN = 3
 
-/** A search cannot find a tool that is not in the catalog: this is probably a mistake in the file. */
+/** `paths`: the tools that the file names. A search cannot find one that is not in the catalog: it is probably a mistake in the file. */
 export async function warnOfUnknown(
   gateway: LiveGateway,
   paths: readonly string[],

@@ -38,7 +38,7 @@ const READY_POLL_MS = 100
 const LOOPBACK_HOST = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/
 const TOKEN_BYTES = 32
 const MIN_TOKEN = 32
-/** When the table is shown at the latest, with servers that are not up as "starting". Installations are waited for. */
+/** How long to wait for servers before the table shows them as "starting". Installations do not count: they are always waited for. */
 const PATIENCE_MS = 15_000
 
 type UpOptions = ManifestOptions &
@@ -120,14 +120,14 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
     const gateway = await starting.catch(() => undefined)
     await gateway?.close()
     await tracing?.close()
-    if (gateway) tellSaved(gateway.status(), terminal, log)
+    if (gateway) reportSaved(gateway.status(), terminal, log)
   })
   const gateway = await starting
   await untilReady(gateway, progress)
-  // A process that is killed writes nothing at its end.
+  // Not at the end of the process, which may be killed and then writes no compile cache.
   finishStart()
   progress.end()
-  const late = !gateway.ready()
+  const isLate = !gateway.ready()
   const json = options.output === 'json'
   terminal.out(
     json ? JSON.stringify({ url: gateway.url, token, ...gateway.status() }) : report(gateway, terminal),
@@ -137,8 +137,8 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   if (token !== undefined && !json) terminal.out(tokenHelp(gateway.url, token, terminal.colors))
   // From now on calls are shown on a terminal too.
   log.level = 'info'
-  while (late && !gateway.ready()) await wait(READY_POLL_MS)
-  if (late && !json)
+  while (isLate && !gateway.ready()) await wait(READY_POLL_MS)
+  if (isLate && !json)
     terminal.out(`\n${serverTable(gateway.status(), terminal.colors)}\n\n${costLines(gateway.status())}`)
   await new Promise(() => {})
 }
@@ -153,7 +153,7 @@ function assumedBy({ host, as, scopes, claim, client }: UpOptions): Identity | u
   )
 }
 
-/** Callers from other machines have to prove that they may call. `PORTOLAN_TOKEN` keeps the token over restarts. */
+/** The token that callers must send if other machines can reach the gateway; else undefined. `PORTOLAN_TOKEN` keeps it over restarts. */
 function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | undefined {
   if (anonymous || LOOPBACK_HOST.test(host)) return undefined
   const given = env.PORTOLAN_TOKEN
@@ -163,7 +163,7 @@ function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | u
 }
 
 /** The last line: the tokens that the gateway saved, if it answered anything. */
-function tellSaved({ tokens: { sinceStart } }: LocalStatus, terminal: Terminal, log: Log): void {
+function reportSaved({ tokens: { sinceStart } }: LocalStatus, terminal: Terminal, log: Log): void {
   const line = savedLine(sinceStart)
   if (line === undefined) return
   const { direct, served, saved } = sinceStart

@@ -1,4 +1,4 @@
-/** Lists the users of a cluster's servers: as its routers report them, and pods that no router uses. Ends a user's sessions and pod. */
+/** Lists the users of a cluster's servers, from its routers and from the Deployments of users; ends a user's sessions and pod. */
 import type { V1Deployment } from '@kubernetes/client-node'
 import { instanceName } from '../core/catalog/object-names.ts'
 import type { Kube } from '../core/kube/object.ts'
@@ -8,17 +8,17 @@ import type { UserStatus } from '../router/upstream/user-members.ts'
 import type { UsersOfServer } from './live-gateway.ts'
 import { deleteAtRouters, listedByRouters, type Place, placeIn } from './routers-in-cluster.ts'
 
-/** The user of a pod that no router uses. Only the user's id is known. */
+/** The subject of a user whose pod no router uses. Only the user's id is known. */
 const UNKNOWN_SUBJECT = '?'
 
 export type ClusterUsers = {
   users(): Promise<UsersOfServer[]>
-  /** False: there was nothing. */
+  /** Resolves with false if the user had neither a session nor a pod. */
   endUser(server: string, user: string): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Throws CommandError if no cluster is named. */
+/** Throws a CommandError if there is no usable kubeconfig. */
 export async function usersInCluster(options: {
   namespace?: string
   context?: string
@@ -28,8 +28,8 @@ export async function usersInCluster(options: {
   return {
     async users() {
       const listing = listedByRouters<UsersOfServer>(place, USERS_PATH, 'their users')
-      const [said, instances] = await Promise.all([listing, instancesIn(place)])
-      return merged([...said, ...instances])
+      const [reported, instances] = await Promise.all([listing, instancesIn(place)])
+      return merged([...reported, ...instances])
     },
     async endUser(server, user) {
       const wasAtRouters = await deleteAtRouters(place, USERS_PATH, server, user)
@@ -39,13 +39,14 @@ export async function usersInCluster(options: {
         namespace: place.namespace,
         name: instanceName(server, user),
       }
-      const pod = await client.delete(ref)
-      return pod || wasAtRouters
+      const hadPod = await client.delete(ref)
+      return hadPod || wasAtRouters
     },
     close: () => client.close(),
   }
 }
 
+/** Each pod of a user, by its Deployment, in the form in which routers report users. */
 async function instancesIn({ client, namespace }: Place): Promise<UsersOfServer[]> {
   const { items } = await client.list<Kube<V1Deployment>>({
     apiVersion: 'apps/v1',
@@ -71,24 +72,25 @@ export function merged(all: readonly UsersOfServer[]): UsersOfServer[] {
   const servers = Map.groupBy(all, ({ server }) => server)
   return [...servers]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([server, said]) => {
+    .map(([server, reports]) => {
       const users = Map.groupBy(
-        said.flatMap(({ users }) => users),
+        reports.flatMap(({ users }) => users),
         ({ user }) => user,
       )
       return { server, users: [...users.values()].map(asOne) }
     })
 }
 
-function asOne(said: readonly UserStatus[]): UserStatus {
-  const known = said.filter(({ subject }) => subject !== UNKNOWN_SUBJECT)
-  const [first] = known.length > 0 ? known : said
-  const of = known.length > 0 ? known : said
+/** Combines the reports about one user. What routers report counts more than what is known of the pod. */
+function asOne(reports: readonly UserStatus[]): UserStatus {
+  const fromRouters = reports.filter(({ subject }) => subject !== UNKNOWN_SUBJECT)
+  const [first] = fromRouters.length > 0 ? fromRouters : reports
+  const best = fromRouters.length > 0 ? fromRouters : reports
   return {
     ...(first as UserStatus),
-    sinceMs: Math.min(...said.map(({ sinceMs }) => sinceMs)),
-    usedMs: Math.max(...of.map(({ usedMs }) => usedMs)),
-    active: of.reduce((sum, { active }) => sum + active, 0),
-    breaker: of.some(({ breaker }) => breaker !== 'closed') ? 'open' : 'closed',
+    sinceMs: Math.min(...reports.map(({ sinceMs }) => sinceMs)),
+    usedMs: Math.max(...best.map(({ usedMs }) => usedMs)),
+    active: best.reduce((sum, { active }) => sum + active, 0),
+    breaker: best.some(({ breaker }) => breaker !== 'closed') ? 'open' : 'closed',
   }
 }

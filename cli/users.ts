@@ -1,4 +1,4 @@
-/** `portolan users`: who has a session, process or pod of their own at which server of running gateways; ends one. */
+/** `portolan users`: shows which users have their own session, process or pod at which server, or ends one. */
 import { Command } from 'commander'
 import type { UserStatus } from '../router/upstream/user-members.ts'
 import { CommandError } from './command-error.ts'
@@ -61,16 +61,17 @@ async function sourceOf(options: UsersOptions, terminal: Terminal): Promise<Clus
   return usersInCluster({ namespace, context })
 }
 
-/** What is left with the given server and user. Pure. */
+/** The users of the given server, or the given user (by id or subject); undefined means all. Servers without any are left out. Pure. */
 export function ofWhom(
   all: readonly UsersOfServer[],
   server: string | undefined,
   user: string | undefined,
 ): UsersOfServer[] {
-  const isMeant = ({ user: id, subject }: UserStatus) => user === undefined || user === id || user === subject
+  const isChosen = ({ user: id, subject }: UserStatus) =>
+    user === undefined || user === id || user === subject
   return all
     .filter(({ server: name }) => server === undefined || name === server)
-    .map(({ server, users }) => ({ server, users: users.filter(isMeant) }))
+    .map(({ server, users }) => ({ server, users: users.filter(isChosen) }))
     .filter(({ users }) => users.length > 0)
 }
 

@@ -1,4 +1,4 @@
-/** Reads a stream of YAML documents; apart, because the parser is only loaded where it is needed. */
+/** Reads a stream of YAML documents. A separate module, so that the parser is loaded only when it is needed. */
 import { parseAllDocuments } from 'yaml'
 
 export function documentsOf(text: string): unknown[] {

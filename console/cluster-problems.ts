@@ -11,7 +11,7 @@ export type ClusterProblem = {
   command: string
 }
 
-/** Progress is not a problem, and Ready reports an outage with its reason. */
+/** Types of conditions that are not shown: Progressing is no problem, and Ready reports outages too, with their reason. */
 const IGNORED: ReadonlySet<string> = new Set(['Progressing', 'Available'])
 
 type ReportedObject = {
@@ -23,10 +23,17 @@ type ReportedObject = {
 
 /** Gateways come first, since agents connect to them. */
 export function clusterProblems({ gateways, servers }: ConsoleClusterEvents['cluster']): ClusterProblem[] {
-  return [...gateways.flatMap(one => of('gateway', one)), ...servers.flatMap(one => of('server', one))]
+  return [
+    ...gateways.flatMap(one => problemsOf('gateway', one)),
+    ...servers.flatMap(one => problemsOf('server', one)),
+  ]
 }
 
-function of(kind: ClusterProblem['kind'], { namespace, name, conditions }: ReportedObject): ClusterProblem[] {
+/** A condition that has the same reason as Ready is left out. */
+function problemsOf(
+  kind: ClusterProblem['kind'],
+  { namespace, name, conditions }: ReportedObject,
+): ClusterProblem[] {
   const wrong = conditions.filter(({ type, status }) => status === 'False' && !IGNORED.has(type))
   return wrong
     .filter(

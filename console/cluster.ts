@@ -4,10 +4,11 @@ import { applyEvent, type Known, NO_DATA } from './live.ts'
 
 export type ClusterKnown = {
   cluster?: ConsoleClusterEvents['cluster']
-  /** By the names of their pods. */
+  /** What each router of the gateway reported, by the name of its pod. */
   routers: ReadonlyMap<string, Known>
   /** Why no router answers. */
   unreachable?: string
+  /** Why the gateway refuses this caller. */
   refused?: string
 }
 

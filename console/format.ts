@@ -4,9 +4,9 @@ import { reveal } from '../core/hidden-characters.ts'
 const MAX_CHARACTERS = 20_000
 
 /** A text from a server or a client, with its hidden characters made visible. A very long text is cut. */
-export function plain(text: string | undefined, most = MAX_CHARACTERS): string {
+export function plain(text: string | undefined, maxCharacters = MAX_CHARACTERS): string {
   if (text === undefined) return ''
-  const cut = text.length > most ? `${text.slice(0, most)}…` : text
+  const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text
   return reveal(cut)
 }
 
@@ -47,6 +47,7 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }
 
+/** `512 B`, `1.5 kB`, `2.0 MB`, with 1,024 bytes in a kB. */
 export function bytes(value: number): string {
   if (value < 1_024) return `${value} B`
   return value < 1 << 20 ? `${(value / 1_024).toFixed(1)} kB` : `${(value / (1 << 20)).toFixed(1)} MB`

@@ -14,6 +14,7 @@ export type Known = {
   calls: readonly ConsoleCall[]
   /** How many calls the gateway left out because there were too many. */
   notShown: number
+  /** The id of this run of the gateway. */
   run: string
   /** Oldest first: the last half hour in steps of 5 s, the last day in steps of 5 min. */
   points: readonly ConsolePoint[]
@@ -79,7 +80,8 @@ function withPoints(known: Known, { points, long }: ConsoleEvents['points']): Kn
   }
 }
 
-function joined(before: readonly ConsolePoint[], fresh: readonly ConsolePoint[], most: number) {
+/** Adds the points that are newer than the known ones, and keeps the newest `max`. */
+function joined(before: readonly ConsolePoint[], fresh: readonly ConsolePoint[], max: number) {
   const last = before.at(-1)?.at ?? 0
-  return [...before, ...fresh.filter(({ at }) => at > last)].slice(-most)
+  return [...before, ...fresh.filter(({ at }) => at > last)].slice(-max)
 }

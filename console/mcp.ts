@@ -19,7 +19,7 @@ export type Mcp = {
 /** The name of the client that the log shows for calls of this page. */
 export const CLIENT_LABEL = `${CLIENT.name}/${CLIENT.version}`
 
-/** The result. Throws an Error with the message of the gateway's error. */
+/** Sends a request and resolves with its result. Throws an Error, with the gateway's message if it answered with an error. */
 export async function request(method: string, params: JsonObject, options: Mcp): Promise<JsonObject> {
   const response = await post(method, params, options)
   return resultIn(await response.text(), response.status)

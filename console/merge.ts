@@ -14,11 +14,11 @@ export function merged(routers: ReadonlyMap<string, Known>): Known {
   const known = all.map(([, one]) => one)
   const [first] = known
   if (!first) return NO_DATA
-  if (known.length === 1) return { ...first, calls: named(all) }
+  if (known.length === 1) return { ...first, calls: withRouters(all) }
   return {
     state: stateOf(known.flatMap(({ state }) => state ?? [])),
     servers: serversOf(known),
-    calls: named(all)
+    calls: withRouters(all)
       .sort((a, b) => b.at - a.at)
       .slice(0, MAX_CALLS),
     notShown: sum(known.map(({ notShown }) => notShown)),
@@ -33,7 +33,8 @@ export function keyOf({ router = '', seq }: ConsoleCall): string {
   return router === '' ? `${seq}` : `${router} ${seq}`
 }
 
-function named(all: readonly (readonly [string, Known])[]): ConsoleCall[] {
+/** The calls of all routers, each with the name of its router. */
+function withRouters(all: readonly (readonly [string, Known])[]): ConsoleCall[] {
   return all.flatMap(([router, { calls }]) => calls.map(call => ({ ...call, router })))
 }
 
@@ -71,13 +72,13 @@ function serversOf(known: readonly Known[]): Known['servers'] {
           load: {
             active: sum(all.map(({ load }) => load.active)),
             waiting: sum(all.map(({ load }) => load.waiting)),
-            lastCallAt: most(all.map(({ load }) => load.lastCallAt)),
+            lastCallAt: maximum(all.map(({ load }) => load.lastCallAt)),
             breaker: worst.load.breaker,
           },
           recent: {
             calls: sum(all.map(({ recent }) => recent.calls)),
             errors: sum(all.map(({ recent }) => recent.errors)),
-            p95Ms: most(all.map(({ recent }) => recent.p95Ms)),
+            p95Ms: maximum(all.map(({ recent }) => recent.p95Ms)),
           },
         },
       ]
@@ -91,12 +92,12 @@ function pointsOf(lists: readonly (readonly ConsolePoint[])[]): ConsolePoint[] {
   for (const point of lists.flat()) {
     const span = Math.floor(point.at / point.spanMs)
     const before = spans.get(span)
-    spans.set(span, before ? joined(before, point) : point)
+    spans.set(span, before ? addedUp(before, point) : point)
   }
   return [...spans.values()].sort((a, b) => a.at - b.at)
 }
 
-function joined(a: ConsolePoint, b: ConsolePoint): ConsolePoint {
+function addedUp(a: ConsolePoint, b: ConsolePoint): ConsolePoint {
   const outcomes = new Set([...Object.keys(a.calls), ...Object.keys(b.calls)])
   const calls = [...outcomes].map(
     outcome => [outcome, (a.calls[outcome] ?? 0) + (b.calls[outcome] ?? 0)] as const,
@@ -127,7 +128,8 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-function most(values: readonly (number | undefined)[]): number | undefined {
+/** Undefined if no value is known. */
+function maximum(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter(value => value !== undefined)
   return known.length === 0 ? undefined : Math.max(...known)
 }

@@ -12,7 +12,10 @@ export type Field = { description?: string; title?: string } & (
 )
 export type Property = { name: string; isRequired: boolean; field: Field }
 
-/** What was typed. An empty text is absent, so that only typed values are sent. `at`: index in the choice's values. `rest`: not in the schema. */
+/**
+ * What was typed into a field. An empty text is absent, so that only typed values are sent. `at`: index in the values of the choice. `rest`:
+ * properties that are not in the schema.
+ */
 export type Draft =
   | { kind: 'absent' }
   | { kind: 'typed'; text: string }
@@ -117,14 +120,15 @@ function resolved(root: JsonObject, given: JsonValue | undefined): JsonObject | 
     if ($ref === undefined) return schema
     if (typeof $ref !== 'string' || !REFERENCE.test($ref)) return undefined
     schema = {
-      ...named(root, $ref),
+      ...referenced(root, $ref),
       ...(typeof schema.description === 'string' && { description: schema.description }),
     }
   }
   return undefined
 }
 
-function named(root: JsonObject, reference: string): JsonObject | undefined {
+/** The object that a local reference (`#/$defs/a`) points to; undefined if there is none. */
+function referenced(root: JsonObject, reference: string): JsonObject | undefined {
   const steps = reference.slice(2).split('/').filter(Boolean)
   let part: JsonValue | undefined = root
   for (const step of steps) {
@@ -233,6 +237,7 @@ function objectValue(field: Field, { of, rest }: Draft & { kind: 'object' }, pat
   }
 }
 
+/** Adds a problem if the value is missing. */
 function required(made: FormValue, path: string): FormValue {
   if (made.value !== undefined || made.problems.length > 0) return made
   return { problems: [{ path, message: 'is required' }] }

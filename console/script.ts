@@ -25,6 +25,7 @@ const META_KEY = 'portolan.dev/script'
 const MAX_CALLS = 200
 const FAILED_LINE = /^ {2}line (\d{1,6})(?:, column \d+)?:/m
 
+/** Reads the result of a meta-tool that runs scripts. */
 export function reportOf({ content, isError, _meta: meta }: JsonObject): ScriptReport {
   const texts = Array.isArray(content)
     ? content.flatMap(part => (isObject(part) && typeof part.text === 'string' ? [part.text] : []))
@@ -56,20 +57,20 @@ export function timelineOf({ id, calls }: ScriptReport, log: readonly ConsoleCal
 }
 
 function innerCalls(call: ScriptCall, run: ConsoleCall, log: readonly ConsoleCall[]): TimelineCall[] {
-  const begun = (one: ConsoleCall) => one.at - one.totalMs
+  const beganAt = (one: ConsoleCall) => one.at - one.totalMs
   return log
     .filter(({ script }) => script === run.ran?.id)
     .toReversed()
     .map(inner => ({
       tool: inner.tool === undefined ? inner.method : `${inner.server}:${inner.tool}`,
       outcome: inner.outcome,
-      atMs: call.atMs + Math.max(0, begun(inner) - begun(run)),
+      atMs: call.atMs + Math.max(0, beganAt(inner) - beganAt(run)),
       ms: inner.totalMs,
       depth: 1,
     }))
 }
 
-/** A gateway of an earlier version does not report when calls began. They are then drawn from the beginning. */
+/** A gateway of an earlier version does not report when calls began. They are then drawn as if they began with the script. */
 function callsIn(list: unknown): ScriptCall[] {
   if (!Array.isArray(list)) return []
   return list.slice(0, MAX_CALLS).flatMap(call => {

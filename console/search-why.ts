@@ -1,4 +1,4 @@
-/** Explains in words why a search found a tool or did not. Pure. */
+/** Explains in words why a search found a tool or did not find it. Pure. */
 import type { JsonObject } from '../core/json.ts'
 
 /** The gateway's explanation of a search; see `Explanation` of the search index. */

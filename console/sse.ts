@@ -1,4 +1,4 @@
-/** Reads an event stream as it arrives. Pure. */
+/** Reads an event stream as it arrives, in the form in which gateways write it: lines end with \n, and each event has one line of data. Pure. */
 
 export type StreamEvent = { id: string; event: string; data: string }
 

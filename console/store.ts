@@ -35,7 +35,7 @@ export type Store = {
   mcpOptions(): Pick<Mcp, 'base' | 'credentials'>
 }
 
-const THEME = 'portolan-theme'
+const THEME_KEY = 'portolan-theme'
 
 const Context = createContext<Store | undefined>(undefined)
 export const StoreProvider = Context.Provider
@@ -98,8 +98,9 @@ export function createStore(): Store {
   }
 }
 
-async function answer<T>(asked: Promise<Response>): Promise<T> {
-  const response = await asked.catch(() => undefined)
+/** The JSON of a response. Throws an Error with the gateway's message, or if there is no response. */
+async function answer<T>(fetching: Promise<Response>): Promise<T> {
+  const response = await fetching.catch(() => undefined)
   if (!response) throw new Error('The gateway does not answer: is it still running?')
   const body: unknown = await response.json().catch(() => ({}))
   if (response.ok) return body as T
@@ -108,12 +109,12 @@ async function answer<T>(asked: Promise<Response>): Promise<T> {
 }
 
 function readTheme(): 'system' | 'light' | 'dark' {
-  const kept = localStorage.getItem(THEME)
+  const kept = localStorage.getItem(THEME_KEY)
   return kept === 'light' || kept === 'dark' ? kept : 'system'
 }
 
 function applyTheme(theme: 'system' | 'light' | 'dark'): void {
   document.documentElement.dataset.theme = theme
-  if (theme === 'system') localStorage.removeItem(THEME)
-  else localStorage.setItem(THEME, theme)
+  if (theme === 'system') localStorage.removeItem(THEME_KEY)
+  else localStorage.setItem(THEME_KEY, theme)
 }

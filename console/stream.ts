@@ -1,4 +1,4 @@
-/** The event stream of the page. */
+/** Reads the event stream of the page, and applies its events to the page's data. */
 import type { Signal } from '@preact/signals'
 import { applyClusterEvent, type ClusterKnown, NO_CLUSTER } from './cluster.ts'
 import { applyEvent, type Known, NO_DATA } from './live.ts'
@@ -47,10 +47,10 @@ export function createStream(parts: StreamParts) {
 
   function open(): void {
     close()
-    const own = new AbortController()
-    current = own
-    read(own.signal).catch(() => {
-      if (own.signal.aborted) return
+    const attempt = new AbortController()
+    current = attempt
+    read(attempt.signal).catch(() => {
+      if (attempt.signal.aborted) return
       lostSince.value ??= Date.now()
       timer = window.setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)])
     })
@@ -75,21 +75,22 @@ export function createStream(parts: StreamParts) {
 /** Applies events at once, but shows the results of those within FRAME_MS together, so that the page is not drawn for each of them. */
 function createReceiver({ known, cluster, lostSince, refused }: StreamParts) {
   let received = NO_DATA
-  let ofCluster = NO_CLUSTER
+  let receivedCluster = NO_CLUSTER
+  /** The timer that will show the received events; 0: none. */
   let showing = 0
   const show = () => {
     showing = 0
     if (cluster) {
-      cluster.value = ofCluster
-      refused.value = ofCluster.refused
+      cluster.value = receivedCluster
+      refused.value = receivedCluster.refused
     }
-    known.value = cluster ? merged(ofCluster.routers) : received
+    known.value = cluster ? merged(receivedCluster.routers) : received
     lostSince.value = undefined
   }
   return {
     take(events: readonly StreamEvent[]): readonly StreamEvent[] {
       for (const { event, data } of events) {
-        if (cluster) ofCluster = applyClusterEvent(ofCluster, event, data)
+        if (cluster) receivedCluster = applyClusterEvent(receivedCluster, event, data)
         else received = applyEvent(received, event, data)
       }
       if (events.length > 0 && showing === 0) showing = window.setTimeout(show, FRAME_MS)
@@ -97,7 +98,7 @@ function createReceiver({ known, cluster, lostSince, refused }: StreamParts) {
     },
     forget() {
       received = NO_DATA
-      ofCluster = { ...NO_CLUSTER, cluster: ofCluster.cluster }
+      receivedCluster = { ...NO_CLUSTER, cluster: receivedCluster.cluster }
       known.value = NO_DATA
     },
   }

@@ -1,4 +1,4 @@
-/** The stages of a tool call: it runs, its server asks questions, it is done or fails. */
+/** Sends a tool call, and reports its stages: it runs, its server asks questions, it is done or fails. */
 import type { JsonObject } from '../../core/json.ts'
 import { request } from '../mcp.ts'
 import { keyOf } from '../merge.ts'

@@ -5,27 +5,28 @@ import { count, duration } from '../format.ts'
 import type { Chart, Line } from '../series.ts'
 
 const HEIGHT = 170
-const CURSORS = 'metrics'
+/** Charts with this key show their cursor at the same time. */
+const CURSOR_KEY = 'metrics'
 const FONT = '11px system-ui'
 /** Steps of an axis that counts: whole numbers only. */
 const COUNT_STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap(power => [1, 2, 5].map(step => step * 10 ** power))
 
-/** Redraws when `theme` changes. */
+/** Draws a chart anew when `theme` changes, whose colours it reads from the style sheet. */
 export function Plot({ chart, theme }: { chart: Chart; theme: string }) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const { key, times, lines } = chart
   useEffect(() => {
     if (!place.current) return
-    const own = new uPlot(optionsOf(chart, place.current), dataOf(chart), place.current)
-    plot.current = own
+    const created = new uPlot(optionsOf(chart, place.current), dataOf(chart), place.current)
+    plot.current = created
     const observer = new ResizeObserver(([entry]) => {
-      if (entry) own.setSize({ width: Math.floor(entry.contentRect.width), height: HEIGHT })
+      if (entry) created.setSize({ width: Math.floor(entry.contentRect.width), height: HEIGHT })
     })
     observer.observe(place.current)
     return () => {
       observer.disconnect()
-      own.destroy()
+      created.destroy()
     }
   }, [key, theme])
   useEffect(() => plot.current?.setData(dataOf(chart)), [times, lines])
@@ -44,7 +45,7 @@ function optionsOf({ lines }: Chart, place: HTMLElement): uPlot.Options {
   return {
     width: place.clientWidth,
     height: HEIGHT,
-    cursor: { sync: { key: CURSORS }, points: { size: 5 } },
+    cursor: { sync: { key: CURSOR_KEY }, points: { size: 5 } },
     legend: { live: true },
     scales: Object.fromEntries(
       units.map(unit => [unit, { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] }]),

@@ -7,21 +7,22 @@ type Editing<F extends Field = Field> = { field: F; draft: Draft; onDraft(draft:
 
 /** The fields of an object's properties. */
 export function ObjectForm({ field, draft, onDraft }: Editing<Field & { kind: 'object' }>) {
-  const own =
+  const current =
     draft.kind === 'object' ? draft : { kind: 'object' as const, of: new Map<string, Draft>(), rest: {} }
-  const set = (name: string) => (next: Draft) => onDraft({ ...own, of: new Map([...own.of, [name, next]]) })
+  const set = (name: string) => (next: Draft) =>
+    onDraft({ ...current, of: new Map([...current.of, [name, next]]) })
   const row = (property: Property) => (
     <PropertyRow
       key={property.name}
       property={property}
-      draft={own.of.get(property.name) ?? ABSENT}
+      draft={current.of.get(property.name) ?? ABSENT}
       onDraft={set(property.name)}
     />
   )
   const required = field.properties.filter(({ isRequired }) => isRequired)
   const optional = field.properties.filter(({ isRequired }) => !isRequired)
-  const isGiven = optional.some(({ name }) => (own.of.get(name) ?? ABSENT).kind !== 'absent')
-  const more = Object.keys(own.rest).length
+  const isGiven = optional.some(({ name }) => (current.of.get(name) ?? ABSENT).kind !== 'absent')
+  const more = Object.keys(current.rest).length
   return (
     <div class="fields">
       {required.map(row)}

@@ -3,6 +3,7 @@ import type { ConsoleServer } from '../../core/console/shapes.ts'
 import { useStore } from '../store.ts'
 import { Command } from './parts.tsx'
 
+/** Commands that restart a server, read its lists again, and describe it. */
 export function Commands({ name }: { name: string }) {
   const { namespace } = useNamespace()
   return (
@@ -21,6 +22,7 @@ export function Commands({ name }: { name: string }) {
   )
 }
 
+/** The command that shows the log of a server's pods. */
 export function Logs({ server: { name, transport } }: { server: ConsoleServer }) {
   const { namespace } = useNamespace()
   const labels = `app.kubernetes.io/component=server,app.kubernetes.io/instance=${name}`
@@ -36,6 +38,7 @@ export function Logs({ server: { name, transport } }: { server: ConsoleServer })
   )
 }
 
+/** The namespace of the chosen gateway; empty if none is chosen. */
 export function useNamespace(): { namespace: string } {
   const { gateway = '' } = useStore()
   return { namespace: gateway.split('/')[0] ?? '' }

@@ -12,6 +12,7 @@ const MAX_ROWS = 300
 const MAX_CHOICES = 100
 /** An agent's script can call reviewed scripts, but these call no others. */
 const MAX_DEPTH = 2
+/** Outcomes that are not failures. */
 const GOOD: ReadonlySet<string> = new Set(['ok', 'cancelled'])
 
 export function Log() {
@@ -139,6 +140,7 @@ function Row(props: { call: ConsoleCall; depth: number; isOpen: boolean; onOpen(
   )
 }
 
+/** The details of a call, with its arguments and result. */
 function Drawer({ call }: { call: ConsoleCall }) {
   const { get } = useStore()
   const { seq, router, server, tool, why, method, at } = call

@@ -7,6 +7,7 @@ import { Bar, Command, Empty, Link } from './parts.tsx'
 import { Spark } from './spark.tsx'
 
 const SPARK_MINUTES = 15
+/** A point is 5 s, so a bar is half a minute. */
 const POINTS_PER_BAR = 6
 
 export function Overview() {

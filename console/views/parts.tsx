@@ -108,18 +108,18 @@ export function Empty({ children }: { children: ComponentChildren }) {
 
 export type Loaded<T> = { value?: T; error?: string; isLoading: boolean; reload(): void }
 
-/** Loads when `key` changes, and on `reload`. During a reload the last value of the same key stays. Nothing is loaded without a key. */
+/** Loads when `key` changes, and on `reload`, during which the last value stays. Without a key, nothing is loaded. */
 export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Loaded<T> {
   const [round, setRound] = useState(0)
   const [found, setFound] = useState<{ key?: string; value?: T; error?: string }>({})
   const wanted = useRef('')
   useEffect(() => {
     if (key === undefined) return
-    const own = `${key} ${round}`
-    wanted.current = own
+    const current = `${key} ${round}`
+    wanted.current = current
     load().then(
-      value => wanted.current === own && setFound({ key, value }),
-      (error: Error) => wanted.current === own && setFound({ key, error: error.message }),
+      value => wanted.current === current && setFound({ key, value }),
+      (error: Error) => wanted.current === current && setFound({ key, error: error.message }),
     )
   }, [key, round])
   const { value, error } = found.key === key ? found : {}
@@ -127,7 +127,7 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): L
   return { value, error, isLoading, reload: () => setRound(round + 1) }
 }
 
-/** The loaded content, or why there is none. The style sheet shows the placeholder only after a fifth of a second. */
+/** The loaded content, an error with a button to retry, or a placeholder, which the style sheet hides for the first 0.2 s. */
 export function Content<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
   if (of.error !== undefined)
     return (

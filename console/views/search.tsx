@@ -73,6 +73,7 @@ function searchMode(search: { semantic: string; reason?: string; pending: number
     : 'By words and meaning'
 }
 
+/** `isWide`: there is only one column, which has room for the answer and the explanation side by side. */
 type SearchColumnProps = {
   name: 'query' | 'other'
   query: string
@@ -81,7 +82,7 @@ type SearchColumnProps = {
   isWide: boolean
 }
 
-/** One query with its answer and its explanation. */
+/** One query with its answer and its explanation. An empty second query is the choice ' ', since empty choices are left out of the URL. */
 function SearchColumn({ name, query, limit, profile, isWide }: SearchColumnProps) {
   const { choose, get, known } = useStore()
   const [text, setText] = useState(query)

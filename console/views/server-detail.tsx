@@ -125,15 +125,15 @@ function Actions({ server: { name, state } }: { server: ConsoleServer }) {
 /** A bar that shows the states of the last hour. */
 function Strip({ server: { history } }: { server: ConsoleServer }) {
   const { now } = useStore()
-  const begun = now.value - HOUR_MS
+  const hourAgo = now.value - HOUR_MS
   if (history.length === 0) return null
   const parts = history.map(({ state, at }, place) => {
     const end = history[place + 1]?.at ?? now.value
-    const from = Math.max(at, begun)
+    const from = Math.max(at, hourAgo)
     return {
       state,
       at,
-      x: ((from - begun) / HOUR_MS) * 100,
+      x: ((from - hourAgo) / HOUR_MS) * 100,
       width: (Math.max(0, end - from) / HOUR_MS) * 100,
     }
   })
@@ -180,9 +180,9 @@ function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleSe
       )}
       <Content of={loaded}>
         {all => {
-          const own = all.filter(({ server }) => server === name).toSorted((a, b) => b.tokens - a.tokens)
-          const most = own[0]?.tokens ?? 1
-          if (own.length === 0)
+          const ofServer = all.filter(({ server }) => server === name).toSorted((a, b) => b.tokens - a.tokens)
+          const most = ofServer[0]?.tokens ?? 1
+          if (ofServer.length === 0)
             return (
               <Empty>
                 <p>No tools of this server are known.</p>
@@ -202,7 +202,7 @@ function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleSe
                 </tr>
               </thead>
               <tbody>
-                {own.map(({ path, summary, tokens, held }) => (
+                {ofServer.map(({ path, summary, tokens, held }) => (
                   <tr key={path}>
                     <td>
                       <ToolLink path={path} />
