@@ -9,7 +9,7 @@ const SECOND_SIGNAL_AFTER_MS = 1_000
 /**
  * Runs `close` once, on the first of SIGINT, SIGTERM and SIGHUP, or when the parent's IPC channel is disconnected;
  * then exits with code 0, or 1 if closing failed. A second signal more than a second later exits immediately with
- * 128 + its number. For a `main.ts` or `cli/`. Returns a function that removes the listeners.
+ * 128 + its number. Only for entry points (`main.ts`, `cli/`). Returns a function that removes the listeners.
  */
 export function onShutdown(close: (reason: string) => Promise<void>, clock: Clock = systemClock): () => void {
   let startedAt: number | undefined

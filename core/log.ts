@@ -11,8 +11,8 @@ const CENSOR = '[redacted]'
 const REDACT_PATHS = ['authorization', 'cookie', 'password', 'secret', 'token', 'apiKey', 'clientSecret']
 
 /**
- * The log of a process. `pretty` formats each line for a terminal; `destination` is for tests. A
- * slow reader of standard error loses lines, but never costs memory or time.
+ * The log of a process. `pretty` formats each line for a terminal; `destination` is for tests. If the
+ * reader of standard error is slow, lines are dropped: logging never waits, and its memory is bounded.
  */
 export function createLog(
   options: { level?: LogLevel; pretty?: (line: string) => string; destination?: DestinationStream } = {},

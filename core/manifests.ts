@@ -26,6 +26,7 @@ export type LocatedManifest = {
   file: string
   line: number
   column: number
+  /** The position of a field, by its path in the manifest. */
   placeOf: (path: string) => FieldPlace
 }
 
@@ -34,7 +35,7 @@ export type ManifestFile = {
   problems: Problem[]
   /** The manifests that have problems, as far as they can be identified: the caller may keep an earlier state of them. */
   broken: { kind?: string; namespace?: string; name?: string; line: number }[]
-  /** Resources of other kinds; both texts are empty for documents that are not manifests at all. */
+  /** Resources of other kinds; `apiVersion` and `kind` are empty for documents that are not manifests at all. */
   skipped: { apiVersion: string; kind: string; line: number }[]
 }
 
@@ -173,7 +174,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))
 }
 
-/** Line and column of the deepest field of a path that exists: of its value if that is a scalar, otherwise of its key. */
+/** Line and column of the deepest field of a path that exists: of its value if that is a scalar and not `byKey`, otherwise of its key. */
 function locate(document: Document.Parsed, at: Path, reading: Reading, byKey = false) {
   let node = document.contents as Node | null
   let offset = node?.range?.[0] ?? document.range[0]

@@ -7,8 +7,8 @@ const MAX_BRIDGES = 20_000
 type Pair = { now: string; former?: string }
 
 /**
- * The kubelet updates the bridge's token file up to two minutes after we get the new token. Until then the bridge accepts only the
- * former token, which it also accepts for a while afterwards.
+ * Remembers the two newest tokens of each bridge. The kubelet updates the bridge's token file up to two minutes after we get the new
+ * token. Until then the bridge accepts only the former token, which it also accepts for a while afterwards.
  */
 export class Bearers {
   readonly #pairs = new BoundedMap<Pair>(MAX_BRIDGES)

@@ -26,7 +26,7 @@ export type ConnectorOptions = {
   /** For a sidecar: the URL of the gateway's admin port, and the token for it. */
   gateway?: { url: string; token: () => Promise<string> }
   clock: Clock
-  /** Remembers replaced bearer tokens. Default: a store of this connector alone. */
+  /** Remembers replaced bearer tokens. Default: this connector creates its own. */
   bearers?: Bearers
   /** Tokens of users who log in to servers. Absent: users cannot log in. */
   logins?: (server: Pick<RouterServer, 'name' | 'endpoint'>, user: ConnectedUser) => TokenSource
@@ -43,7 +43,7 @@ export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> &
 /** `user`: whose upstream it is, with `sessions: perUser`. */
 export type Connector = (server: Connectable, user?: ConnectedUser) => Upstream
 
-/** Sends nothing and reads no Secret before the first call. */
+/** An upstream of the connector sends nothing and reads no Secret before its first call. */
 export function createConnector(given: ConnectorOptions): Connector {
   const options = { ...given, bearers: given.bearers ?? new Bearers() }
   const { clock, watchesLife, guard } = options
@@ -92,22 +92,22 @@ function connectionOf(
   }
 }
 
-/** A function only if a Secret is needed, so that fixed headers are not computed for every call. */
+/** The configured headers: a function only if a Secret is needed, so that fixed headers are not computed for every call. */
 function headersOf(
   { headers = [], userHeaders, instance }: HttpEndpoint,
   options: ConnectorOptions,
   user: ConnectedUser | undefined,
 ): RemoteSpec['headers'] {
   if (instance) return { [INSTANCE_HEADER]: instance.revision }
-  const own = user && userHeaders
+  const perUser = user && userHeaders
   const resolve = (): Headers => {
     const pairs = headers.flatMap(header => {
       const value = 'secret' in header ? headerValue(header.secret, options) : header.value
       return value === undefined ? [] : [[header.name.toLowerCase(), value] as const]
     })
-    return { ...Object.fromEntries(pairs), ...(own && userHeadersOf(own, user, options)) }
+    return { ...Object.fromEntries(pairs), ...(perUser && userHeadersOf(perUser, user, options)) }
   }
-  return own || headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
+  return perUser || headers.some(header => 'secret' in header) ? async () => resolve() : resolve()
 }
 
 /** The headers from the user's Secret, with names in lower case. */
@@ -131,6 +131,7 @@ function withoutLineBreak(value: string): string {
   return value.replace(/\r?\n$/, '')
 }
 
+/** The source of bearer tokens for an endpoint; undefined if it needs none. */
 function authOf(
   name: string,
   endpoint: HttpEndpoint,
@@ -154,7 +155,7 @@ function authOf(
   return oauth && withSecret(oauth, endpoint, options, client => createTokenSource(client, clock))
 }
 
-/** For a token that is renewed elsewhere: after a refusal, it is sent again only if it has changed. */
+/** A source for a token that is renewed elsewhere: after a refusal, it is sent again only if it has changed. */
 function tokenOf(read: () => Promise<string>): TokenSource {
   return {
     async token(_signal, rejected) {
@@ -168,7 +169,7 @@ function refused(): never {
   throw new Fault('upstream_auth_required', 'The upstream refuses our token (401)')
 }
 
-/** A changed client secret discards the tokens issued for the old one. */
+/** A source that reads the client secret at each use. A changed secret discards the tokens issued for the old one. */
 function withSecret(
   oauth: EndpointOAuth,
   upstream: HttpEndpoint,

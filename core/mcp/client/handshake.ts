@@ -17,6 +17,7 @@ const INITIALIZE = { protocolVersion: LEGACY_VERSIONS[0], clientInfo: CLIENT_INF
 /** `wireVersion` is sent in headers and envelopes. Behind a bridge it is the bridge's revision, and `protocolVersion` the server's. */
 export type Negotiated = UpstreamInfo & { wireVersion: string }
 
+/** Sends a request; resolves with `lost` if the upstream no longer knows the session. */
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
 
 /** Opens a session; `capabilities` are those that we declare. Throws Fault upstream_protocol if the answer is not valid in the 2025 era. */
@@ -45,13 +46,13 @@ export async function initialize(
  */
 export async function probe(ask: Ask, signal: AbortSignal): Promise<Negotiated | undefined> {
   let [version = ''] = MODERN_VERSIONS
-  for (let asked = 1; ; asked++) {
+  for (let tries = 1; ; tries++) {
     const answer = await ask(discoverCall(version), signal)
     if (answer === 'lost') return undefined
     if (!answer.error) return readDiscover(answer.result)
     const offered = answer.error.code === UNSUPPORTED_VERSION ? supportedVersions(answer.error) : []
     const common = MODERN_VERSIONS.find(one => offered.includes(one))
-    if (common === undefined || asked > 1) return undefined
+    if (common === undefined || tries > 1) return undefined
     version = common
   }
 }
@@ -66,6 +67,7 @@ function supportedVersions({ data }: JsonRpcError): JsonValue[] {
   return isObject(data) && Array.isArray(data.supported) ? data.supported : []
 }
 
+/** Undefined if the result is not valid, or offers no revision that we know. */
 function readDiscover(result: JsonObject): Negotiated | undefined {
   const { supportedVersions: offered, _meta: meta, serverInfo } = result
   if (!Array.isArray(offered) || !isObject(result.capabilities)) return undefined
@@ -91,10 +93,10 @@ function readInitialize(answer: McpResponse): Negotiated {
 
 function infoOf(result: JsonObject, version: string, serverInfo: JsonValue | undefined): Negotiated {
   const { capabilities, instructions, _meta: meta } = result
-  const own = isObject(meta) ? meta[META_OWN_PROTOCOL] : undefined
+  const ofServer = isObject(meta) ? meta[META_OWN_PROTOCOL] : undefined
   const known = [...LEGACY_VERSIONS, ...MODERN_VERSIONS]
   return {
-    protocolVersion: typeof own === 'string' && known.includes(own) ? own : version,
+    protocolVersion: typeof ofServer === 'string' && known.includes(ofServer) ? ofServer : version,
     wireVersion: version,
     capabilities: isObject(capabilities) ? capabilities : {},
     ...(isObject(serverInfo) ? { serverInfo } : {}),

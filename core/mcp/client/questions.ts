@@ -41,7 +41,7 @@ export class Questions {
     this.#options = options
   }
 
-  /** Handles a question that belongs to `call`, if any. One that cannot be forwarded is answered with the reason. */
+  /** Handles a question, or a ping, that belongs to `call`, if any. One that cannot be forwarded is answered with the reason. */
   take(question: Question, call: UpstreamCall | undefined): void {
     const { id, method, params } = question
     const refusal = this.#refusal(question, call)
@@ -94,6 +94,7 @@ export class Questions {
     }
   }
 
+  /** The error for a question that cannot be forwarded; undefined if it can. */
   #refusal({ id: _id, characters, ...request }: Question, call: UpstreamCall | undefined) {
     if (!isQuestion(request.method)) {
       const message = `The client does not offer ${request.method.slice(0, 100)}`
@@ -119,4 +120,4 @@ export class Questions {
 }
 
 const CANNOT_ASK_NOW =
-  'The client cannot be asked now: no call of it is in flight that could carry the question'
+  'The client cannot be asked now: it has no call in flight that could carry the question'

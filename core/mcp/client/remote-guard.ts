@@ -12,7 +12,7 @@ export type RemoteRules = {
   proxyFor?: ProxyFor
 }
 
-/** The fault does not contain the address, because agents see it. */
+/** A guard for `remote` servers in a cluster. Its fault does not contain the address, because agents see it. */
 export function createRemoteGuard({ refusedAddresses, remoteHosts, proxyFor }: RemoteRules): HostGuard {
   return createHostGuard({
     refused: refusedAddresses,

@@ -46,7 +46,7 @@ type Resource = {
  * One request subscribes to a resource for all its subscribers:
  *
  * ```
- *   absent ── first subscriber ──▶ subscribing ── taken ──▶ subscribed
+ *   absent ── first subscriber ──▶ subscribing ─ accepted ▶ subscribed
  *                                     ▲   │                     │
  *             pause, or a new session │   │ refused, failed     │ session gone
  *                                     │   ▼                     │
@@ -141,6 +141,7 @@ export class ResourceSubscriptions {
     return resource
   }
 
+  /** The first request for a resource. */
   async #first(resource: Resource): Promise<McpResponse> {
     try {
       const answer = await this.#request(resource)
@@ -153,6 +154,7 @@ export class ResourceSubscriptions {
     }
   }
 
+  /** Subscribes to a resource again after a loss. */
   async #again(resource: Resource): Promise<void> {
     await this.#request(resource).catch(() => {})
     if (resource.subscribers.size === 0) return this.#end(resource)
@@ -182,7 +184,9 @@ export class ResourceSubscriptions {
         if (answer.result) resource.state = number === this.#sessions ? 'subscribed' : 'lost'
         return answer
       }
-      throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+      throw new Fault('upstream_died', 'The upstream loses each session as soon as it is opened', {
+        retryable: true,
+      })
     } finally {
       limit.clear()
     }

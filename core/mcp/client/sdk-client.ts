@@ -61,8 +61,8 @@ type RequestLimits = { signal: AbortSignal; timeout: number }
 /** Calls `onBroken` for what the SDK only logs: the answer to a POST breaks off or is too large. */
 function boundedFetch(onBroken: (fault: Fault) => void): FetchLike {
   return async (url, init) => {
-    const leaving = init?.method === 'DELETE' && { signal: AbortSignal.timeout(DELETE_TIMEOUT_MS) }
-    const response = await fetch(url, { ...init, ...leaving })
+    const deadline = init?.method === 'DELETE' && { signal: AbortSignal.timeout(DELETE_TIMEOUT_MS) }
+    const response = await fetch(url, { ...init, ...deadline })
     if (!response.body || init?.method !== 'POST') return response
     const { status, headers } = response
     return new Response(ReadableStream.from(bounded(response.body, onBroken)), { status, headers })

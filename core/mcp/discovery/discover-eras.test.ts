@@ -88,7 +88,7 @@ test('a tool with an invalid x-mcp-header is left out only in the newer era, whi
   }
   const tools = [TOOL, { name: 'marked', inputSchema }]
   const newer = await discovered(t, await startLists('modern', tools))
-  assert.deepEqual(newer.invalid, [{ name: 'marked', reason: 'x-mcp-header is no name of a header' }])
+  assert.deepEqual(newer.invalid, [{ name: 'marked', reason: 'x-mcp-header is not a valid header name' }])
   assert.equal((await discovered(t, await startLists('legacy', tools))).tools.length, 2)
 })
 

@@ -83,6 +83,7 @@ async function readTools(
   return { tools: await countTools(tools, options), invalid }
 }
 
+/** Takes the token counts of unchanged tools from the previous catalog, and counts the others. */
 async function countTools(tools: ToolDefinition[], options: DiscoverOptions): Promise<CatalogTool[]> {
   const known = new Map(options.previous?.tools.map(tool => [toolText(tool.definition), tool]))
   const fresh = tools.filter(tool => !known.has(toolText(tool)))
@@ -148,8 +149,8 @@ async function readOther<Key extends ItemKey>(
   try {
     const listed = await readList(reader, list, signal)
     if (listed.items) return { list, ...validItems(listed.items, key, listed.cut) }
-    const unknown = list === 'resourceTemplates' && listed.error.code === METHOD_NOT_FOUND
-    return unknown ? { list, items: [] } : { list, message: rejection(list, listed.error).message }
+    const unsupported = list === 'resourceTemplates' && listed.error.code === METHOD_NOT_FOUND
+    return unsupported ? { list, items: [] } : { list, message: rejection(list, listed.error).message }
   } catch (error) {
     if (signal.aborted || !(error instanceof Fault)) throw error
     return { list, message: messageOf(error) }

@@ -32,7 +32,12 @@ export type ListReader = {
 }
 
 export type Listed =
-  | { items: JsonValue[] /** Why the list was not read to its end. */; cut?: string; error?: undefined }
+  | {
+      items: JsonValue[]
+      /** Why the list was not read to its end. */
+      cut?: string
+      error?: undefined
+    }
   /** The upstream answered the first page with a JSON-RPC error. */
   | { error: JsonRpcError; items?: undefined }
 

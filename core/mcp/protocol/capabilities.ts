@@ -62,9 +62,9 @@ export function missingCapabilities(
   const required = requiredFor(question)
   if (!required) return undefined
   const [capability, member] = required
-  const own = declared?.[capability]
-  if (isObject(own) && (member === undefined || isDeclared(own[member]))) return undefined
-  const isImplied = member === 'form' && isObject(own) && !isDeclared(own.url)
+  const given = declared?.[capability]
+  if (isObject(given) && (member === undefined || isDeclared(given[member]))) return undefined
+  const isImplied = member === 'form' && isObject(given) && !isDeclared(given.url)
   if (isImplied) return undefined
   return { [capability]: member === undefined ? {} : { [member]: {} } }
 }

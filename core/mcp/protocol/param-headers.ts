@@ -82,10 +82,10 @@ function wrongIn(
 
 function wrongMarker(schema: JsonObject, names: Set<string>, isMarkable: boolean): string | undefined {
   const { 'x-mcp-header': name, type } = schema
-  if (typeof name !== 'string' || !HEADER_NAME.test(name)) return 'x-mcp-header is no name of a header'
-  if (!isMarkable) return 'x-mcp-header stands where no single argument is'
+  if (typeof name !== 'string' || !HEADER_NAME.test(name)) return 'x-mcp-header is not a valid header name'
+  if (!isMarkable) return 'x-mcp-header marks something that is not a single argument'
   if (!MARKABLE_TYPES.includes(type))
-    return 'x-mcp-header marks an argument that is no string, integer or boolean'
+    return 'x-mcp-header marks an argument that is not a string, integer or boolean'
   if (names.has(name.toLowerCase())) return 'x-mcp-header names the same header twice'
   names.add(name.toLowerCase())
   return undefined

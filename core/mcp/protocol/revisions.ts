@@ -23,6 +23,7 @@ export function isModernVersion(version: string): boolean {
   return version >= FIRST_MODERN_VERSION
 }
 
+/** Whether a body may hold several messages. `version`: undefined if the client names none. */
 export function allowsBatches(version: string | undefined): boolean {
   return version === undefined || version < FIRST_VERSION_WITHOUT_BATCHES
 }

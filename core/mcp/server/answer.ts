@@ -28,6 +28,7 @@ export type Answer = { status: number; text: string; scopes?: readonly string[] 
 const META_TOOLS_CACHE: CachePolicy = { ttlMs: 5 * 60_000, cacheScope: 'public' }
 const DISCOVER_CACHE: CachePolicy = { ttlMs: 60_000, cacheScope: 'private' }
 
+/** `response` answers the POST that carried the request. */
 export async function answer(
   { handler, clients, log }: { handler: McpHandler; clients: FrontClients; log: Log },
   request: McpRequest,
@@ -55,11 +56,14 @@ function legacyAnswer(request: McpRequest, reply: McpResponse): Answer {
 function modernAnswer(handler: McpHandler, request: McpRequest, reply: McpResponse): Answer {
   if (reply.error) return { ...errorAnswer(request, reply.error), scopes: reply.scopes }
   const { id, method, route, caller } = request
-  const own = caller.identity.id === '' ? reply : withPrivateCache(reply)
+  const forCaller = caller.identity.id === '' ? reply : withPrivateCache(reply)
   const refused = wantsInput(reply.result) ? unaskableInput(reply.result, caller.capabilities) : undefined
   if (refused) return errorAnswer(request, refused)
   const serverInfo = handler.describe(route, caller.identity)?.serverInfo
-  return { status: 200, text: modernResultText(id, method, own, serverInfo, cachePolicy(route, method)) }
+  return {
+    status: 200,
+    text: modernResultText(id, method, forCaller, serverInfo, cachePolicy(route, method)),
+  }
 }
 
 /** An answer to an authenticated caller must not be cached for others, even if the upstream declares it public. */

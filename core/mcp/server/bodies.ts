@@ -24,10 +24,10 @@ export function createBodies(): Bodies {
 
   /** Counts the bytes of one body that are in memory. */
   function account(raw: ServerResponse): Account {
-    let own = 0
+    let counted = 0
     const free = (): void => {
-      held -= own
-      own = 0
+      held -= counted
+      counted = 0
     }
     raw.once('close', free)
     return {
@@ -35,7 +35,7 @@ export function createBodies(): Bodies {
       take(bytes) {
         if (held + bytes > MAX_HELD_BYTES) return false
         held += bytes
-        own += bytes
+        counted += bytes
         return true
       },
     }

@@ -41,22 +41,23 @@ export function sealBound(request: McpRequest, reply: McpResponse, signer: Signe
 
 function openTask(request: McpRequest, signer: Signer): McpRequest | { error: JsonRpcError } {
   const { method, params, caller, route } = request
-  const to = taskOf(route, caller.identity.id)
-  const bound = { ...request, caller: { ...caller, notify: sealing(caller.notify, signer, to) } }
+  const binding = taskOf(route, caller.identity.id)
+  const bound = { ...request, caller: { ...caller, notify: sealing(caller.notify, signer, binding) } }
   if (!method.startsWith(TASKS)) return bound
-  const taskId = signer.open(params.taskId, to)
+  const taskId = signer.open(params.taskId, binding)
   return taskId === undefined
     ? { error: { code: INVALID_PARAMS, message: 'Task not found' } }
     : { ...bound, params: { ...params, taskId } }
 }
 
-function sealing(notify: McpRequest['caller']['notify'], signer: Signer, to: string) {
+/** Seals the ids of tasks in notifications. */
+function sealing(notify: McpRequest['caller']['notify'], signer: Signer, binding: string) {
   return (
     notify &&
     ((notification: Notification) => {
       const { method, params } = notification
       const seal = method === 'notifications/tasks/status' ? sealIds : sealRelated
-      notify(params ? { ...notification, params: seal(params, signer, to) } : notification)
+      notify(params ? { ...notification, params: seal(params, signer, binding) } : notification)
     })
   )
 }
@@ -65,26 +66,27 @@ function sealTasks({ method, route, caller }: McpRequest, result: JsonObject, si
   const isTask = method.startsWith(TASKS) || result.resultType === 'task' || isObject(result.task)
   const isRelated = isObject(result._meta) && isObject(result._meta[RELATED_TASK])
   if (!isTask && !isRelated) return result
-  const to = taskOf(route, caller.identity.id)
-  const sealed = isTask ? sealIds(result, signer, to) : sealRelated(result, signer, to)
-  return isObject(sealed.task) ? { ...sealed, task: sealIds(sealed.task, signer, to) } : sealed
+  const binding = taskOf(route, caller.identity.id)
+  const sealed = isTask ? sealIds(result, signer, binding) : sealRelated(result, signer, binding)
+  return isObject(sealed.task) ? { ...sealed, task: sealIds(sealed.task, signer, binding) } : sealed
 }
 
-function sealIds(value: JsonObject, signer: Signer, to: string): JsonObject {
+/** Seals `taskId`, and the id of the related task in `_meta`. */
+function sealIds(value: JsonObject, signer: Signer, binding: string): JsonObject {
   const { taskId } = value
-  const related = sealRelated(value, signer, to)
-  return typeof taskId === 'string' ? { ...related, taskId: signer.seal(taskId, to) } : related
+  const related = sealRelated(value, signer, binding)
+  return typeof taskId === 'string' ? { ...related, taskId: signer.seal(taskId, binding) } : related
 }
 
-function sealRelated(value: JsonObject, signer: Signer, to: string): JsonObject {
+function sealRelated(value: JsonObject, signer: Signer, binding: string): JsonObject {
   const meta = value._meta
   const related = isObject(meta) ? meta[RELATED_TASK] : undefined
   if (!isObject(meta) || !isObject(related) || typeof related.taskId !== 'string') return value
-  const sealed = { ...related, taskId: signer.seal(related.taskId, to) }
+  const sealed = { ...related, taskId: signer.seal(related.taskId, binding) }
   return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } }
 }
 
-/** A state belongs to one call of one caller, which is repeated with the same params. */
+/** What a state is bound to: one call of one caller, which is repeated with the same params. */
 function stateOf({ route, method, params, caller }: McpRequest): string {
   const call = createHash('sha256')
     .update(canonicalJson(stableParams(params)))
@@ -92,6 +94,7 @@ function stateOf({ route, method, params, caller }: McpRequest): string {
   return ['state', caller.identity.id, placeOf(route), method, call].join('\n')
 }
 
+/** What the id of a task is bound to. */
 function taskOf(route: McpRoute, identityId: string): string {
   return ['task', identityId, placeOf(route)].join('\n')
 }

@@ -5,7 +5,7 @@ import { isObject } from '../../json.ts'
 const MAX_NAME_CHARACTERS = 64
 const SESSION_CHARACTERS = 8
 /** Keeps session ids short enough for `Signer.readSession`. */
-const MAX_NOTE_BYTES = 96
+const MAX_WRITTEN_BYTES = 96
 /** The usual names need no cleaning. */
 const PLAIN = /^[\x20-\x7e]{1,64}$/
 
@@ -22,9 +22,10 @@ export function sessionFingerprint(key: string): string {
 
 /** Encodes a name for a session id; empty if there is none. */
 export function writeName(name: string | undefined): string {
-  return name === undefined ? '' : Buffer.from(name).subarray(0, MAX_NOTE_BYTES).toString('base64url')
+  return name === undefined ? '' : Buffer.from(name).subarray(0, MAX_WRITTEN_BYTES).toString('base64url')
 }
 
+/** Decodes what `writeName` wrote; undefined if it is empty. */
 export function readName(written: string | undefined): string | undefined {
   return written ? bounded(Buffer.from(written, 'base64url').toString()) : undefined
 }

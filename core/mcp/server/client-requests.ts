@@ -82,12 +82,13 @@ export class ClientRequests {
   #tooMany(client: string): string | undefined {
     if (this.#waiting.size >= MAX_ASKS) return 'Too many questions wait for their answers here; try again'
     if (this.#waiting.size < MAX_ASKS_PER_CLIENT) return undefined
-    let own = 0
-    for (const waiting of this.#waiting.values()) if (waiting.client === client) own++
-    return own < MAX_ASKS_PER_CLIENT ? undefined : 'The client has too many questions to answer already'
+    let ofClient = 0
+    for (const waiting of this.#waiting.values()) if (waiting.client === client) ofClient++
+    return ofClient < MAX_ASKS_PER_CLIENT ? undefined : 'The client has too many questions to answer already'
   }
 }
 
+/** The fault for a question that was not answered in time. */
 export function unanswered(): Fault {
   const minutes = ANSWER_WITHIN_MS / 60_000
   return new Fault('cancelled', `The client did not answer the question within ${minutes} min.`)

@@ -43,7 +43,10 @@ export function answerOn(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 }
 
-/** Reading resets a socket's timeout; the server destroys a socket that reaches it. */
+/**
+ * Sets a timeout while sent data is unread, and removes it afterwards. Reading resets a socket's timeout; the server destroys a socket
+ * that reaches it.
+ */
 function limit(socket: Socket, stallMs: number): void {
   const waits = socket.writableLength > 0
   if (waits && !socket.timeout) socket.setTimeout(stallMs)

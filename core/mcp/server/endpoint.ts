@@ -206,7 +206,7 @@ function receiveResponse(
 ): Rejected | undefined {
   if (!asks.isOurs(message.id)) {
     const why =
-      'The replica that asked is gone, and with it the call that wants to know; call the tool again.'
+      'The replica that asked the question is gone, and so is the call that waited for the answer; call the tool again.'
     return reject(400, null, INVALID_PARAMS, why)
   }
   asks.answer(session?.client, message)

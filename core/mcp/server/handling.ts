@@ -15,7 +15,7 @@ export function canBeAsked(method: string): boolean {
   return ASKING_METHODS.has(method)
 }
 
-/** `response` answers the POST that carried the request. */
+/** Answers a request through the handler. `response` answers the POST that carried the request. */
 export function handle(
   handler: McpHandler,
   clients: FrontClients,

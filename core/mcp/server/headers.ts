@@ -49,7 +49,8 @@ function mediaTypes(header: string | string[] | undefined): string[] {
 }
 
 /**
- * Checks that a 2026-07-28 request has the standard headers, and that they agree with its body.
+ * Checks that a 2026-07-28 request has the standard headers, and that `Mcp-Name` agrees with its body; `readMessage` has compared the
+ * others, if present.
  * Source: SEP-2243, in the order and with the codes of `validateStandardRequestHeaders` of the 2.x SDK.
  */
 export function checkStandardHeaders(

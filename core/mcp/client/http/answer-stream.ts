@@ -63,7 +63,7 @@ export class AnswerStream implements EventSink {
     return this.answer
   }
 
-  /** Ignores events without JSON, such as an empty one that only sets the event id. */
+  /** The answer in an event, if it has one. Ignores events without JSON, such as an empty one that only sets the event id. */
   #find(data: string): McpResponse | undefined {
     try {
       return findAnswer(data, this)
@@ -86,7 +86,7 @@ export function findAnswer(text: string, { id, call, heard }: AnswerStream): Mcp
   return found
 }
 
-/** A broken connection is not an error here, because the stream can be resumed. */
+/** Ignores a broken connection, because the stream can be resumed; throws all other errors. */
 function unlessBroken(error: unknown): undefined {
   if (!(error instanceof Fault) || error.code !== 'upstream_died') throw error
 }

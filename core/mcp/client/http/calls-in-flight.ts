@@ -4,7 +4,7 @@
  */
 import type { UpstreamCall } from '../../upstream.ts'
 
-/** A Map implements it too, for transports where speed does not matter. */
+/** The calls in flight, by id. A Map implements it too, for transports where speed does not matter. */
 export type Calls = {
   readonly size: number
   get(id: number): UpstreamCall | undefined

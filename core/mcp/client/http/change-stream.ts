@@ -21,7 +21,9 @@ const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not suppor
 type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRpcError }
 
 export type ChangeHooks = {
+  /** A list or a subscribed resource has changed. */
   notified(notification: Notification): void
+  /** As in SessionHooks. */
   reopened(down: boolean): void
   /** The upstream refuses a filter that it acknowledged before: it was probably replaced by another server. */
   lost(): void
@@ -34,8 +36,11 @@ export class ChangeStream {
   readonly #hooks: ChangeHooks
   readonly #lists: JsonObject
   readonly #uris = new Set<string>()
+  /** Ends the current stream. */
   #stop: (() => void) | undefined
+  /** Settles when the renewals that have begun or wait are done. */
   #renewing: Promise<unknown> = Promise.resolve()
+  /** The renewal that has not begun yet. */
   #next: Promise<Agreed> | undefined
   #closed = false
 
@@ -87,17 +92,17 @@ export class ChangeStream {
   async #replace(): Promise<Agreed> {
     const uris = [...this.#uris]
     const notifications = { ...this.#lists, ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) }
-    const before = this.#stop
+    const stopPrevious = this.#stop
     if (this.#closed || Object.keys(notifications).length === 0) {
       this.#stop = undefined
-      before?.()
+      stopPrevious?.()
       return { notifications: {} }
     }
     const { promise, resolve, reject } = Promise.withResolvers<Agreed>()
     const message = 'The upstream does not acknowledge the subscription in time'
-    const patient = uris.length === 0
-    const limit = this.#deps.clock.after(ACK_TIMEOUT_MS, () =>
-      patient ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
+    const onlyLists = uris.length === 0
+    const timer = this.#deps.clock.after(ACK_TIMEOUT_MS, () =>
+      onlyLists ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
     )
     const call = {
       method: 'subscriptions/listen',
@@ -108,16 +113,16 @@ export class ChangeStream {
     const request = () => ({ method: 'POST' as const, ...this.#rpc.written(call) })
     const stop = keepStream(this.#http, request, this.#listener(resolve), this.#deps)
     const agreed = await promise
-      .finally(() => limit.cancel())
+      .finally(() => timer.cancel())
       .catch(error => {
         stop()
         throw error
       })
-    // A stream for list changes alone has no waiting subscriber, so it is kept and retried.
-    const refused = agreed.error !== undefined && !patient
+    // For a stream that is only for list changes no subscriber waits: after a refusal it is kept and retried.
+    const refused = agreed.error !== undefined && !onlyLists
     if (refused || this.#closed) stop()
     if (refused) return agreed
-    before?.()
+    stopPrevious?.()
     this.#stop = stop
     return agreed
   }
@@ -128,7 +133,7 @@ export class ChangeStream {
     let attempt = 0
     const heard = (message: Incoming) => {
       if (message.kind === 'answer') {
-        // The upstream ended the stream regularly: it shuts down, or has too many streams.
+        // The upstream ended the stream with an answer: it shuts down, or has too many streams.
         if (settled || !message.answer.error) return 'again'
         settle({ error: message.answer.error })
         return message.answer.error.code === METHOD_NOT_FOUND ? 'over' : 'again'

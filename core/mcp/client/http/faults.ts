@@ -3,6 +3,7 @@ import { Fault, messageOf } from '../../../errors.ts'
 import { CLOSING_HEADER } from '../../protocol/closing-header.ts'
 import type { HttpResponse } from './http-request.ts'
 
+/** Messages for errors that occur before a connection is open, by code. */
 const NOT_CONNECTED: Record<string, string> = {
   ECONNREFUSED: 'The upstream refuses connections',
   ENOTFOUND: "The upstream's host name is not known",
@@ -57,25 +58,25 @@ export function isNotConnected(error: unknown): boolean {
 /** The fault for the response of a bridge that is shutting down; undefined for all other responses. */
 export function closingFault({ headers }: Pick<HttpResponse, 'headers'>): Fault | undefined {
   if (headers[CLOSING_HEADER] === undefined) return undefined
-  return new Fault('upstream_unreachable', 'The upstream is ending and did not take the request', {
+  return new Fault('upstream_unreachable', 'The upstream is shutting down and did not process the request', {
     retryable: true,
     details: { code: CLOSING },
   })
 }
 
-/** Node uses the same codes when a host disappears during a request, which may then have been executed. */
+/** Whether the connection was open. Node uses the same codes when a host disappears during a request, which may then have been executed. */
 function wasConnected(error: Error & { syscall?: unknown }): boolean {
   return error.syscall === 'read' || error.syscall === 'write'
 }
 
-/** Node reports several failed addresses of one host as one AggregateError. */
+/** The code of an error, or else of its cause. Node reports several failed addresses of one host as one AggregateError. */
 function codeOf(error: Error & { code?: unknown; errors?: unknown }): string {
   if (typeof error.code === 'string') return error.code
   const first = Array.isArray(error.errors) ? error.errors[0] : error.cause
   return first instanceof Error ? codeOf(first) : ''
 }
 
-/** The body, the path or a header is too large: headers can repeat arguments. */
+/** Statuses for a body, a path or a header that is too large; headers can repeat arguments. */
 const TOO_LARGE: ReadonlySet<number> = new Set([413, 414, 431])
 
 /** The fault for an HTTP status that is not 2xx; undefined for 2xx. */
@@ -100,7 +101,10 @@ export function statusFault(status: number): Fault | undefined {
   return fault('upstream_protocol', `The upstream answered with status ${status}`)
 }
 
-/** 404 by the protocol. Servers based on the SDK's first examples send 400 and mention the session or the protocol version. */
+/**
+ * Whether a response says that the upstream does not know the session: 404 by the protocol. Servers based on the SDK's first examples
+ * send 400 and mention the session or the protocol version.
+ */
 export function deniesSession({ status, text }: { status: number; text: string }): boolean {
   if (status === 404) return true
   return status === 400 && /session|initializ|protocol version/i.test(text.slice(0, 1000))
@@ -114,6 +118,7 @@ export function notJsonRpc(cause: unknown, contentType: string | string[] | unde
   })
 }
 
+/** The fault for an answer that is larger than its call allows. */
 export function tooLarge(maxBytes: number): Fault {
   return new Fault('upstream_too_large', `The answer is larger than ${maxBytes} bytes`, {
     details: { maxBytes },

@@ -15,16 +15,16 @@ const CONNECT_TIMEOUT_MS = 5_000
 const MAX_REDIRECTS = 3
 
 export type HttpClientRequest = Omit<HttpRequest, 'path' | 'headers'> & {
-  /** Headers of the protocol, in lower case; they override the user's. */
+  /** Headers of the protocol, in lower case; they override the configured ones. */
   headers: Record<string, string>
-  /** Default: the upstream's own path. */
+  /** Default: the path of the upstream's URL. */
   path?: string
   /** A stream that stays open as long as the session. */
   stays?: boolean
 }
 
 export type HttpClient = {
-  /** Sends with the user's headers and token. A 401 renews the token once; 307 and 308 are followed on the same origin. */
+  /** Sends with the configured headers and token. A 401 renews the token once; 307 and 308 are followed on the same origin. */
   send(request: HttpClientRequest, signal: AbortSignal): Promise<HttpResponse>
   /** The upstream's URL, after redirects. */
   url(): string
@@ -101,10 +101,10 @@ async function sendAccepted(
   return reply
 }
 
-/** Merges the user's headers with the protocol's: `fixed` if they never change, else `current`, with a token or computed headers. */
-function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
+/** Merges the configured headers with the protocol's: `fixed` if they never change, else `current`, with a token or computed headers. */
+function createHeaders({ headers: configured, auth }: RemoteSpec, url: URL) {
   const basic = basicAuth(url)
-  const always = typeof own === 'function' ? undefined : lowerCase({ ...basic, ...own })
+  const always = typeof configured === 'function' ? undefined : lowerCase({ ...basic, ...configured })
   /** A session passes the same object each time, so that headers are merged only once. */
   let merged = { of: {}, all: {} }
   const fixed = (ofProtocol: Record<string, string>): Record<string, string> => {
@@ -113,7 +113,8 @@ function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
   }
   /** `rejected`: a token that the upstream refused. */
   const current = async (signal: AbortSignal, rejected?: string) => {
-    const headers = typeof own === 'function' ? lowerCase({ ...basic, ...(await own()) }) : { ...always }
+    const headers =
+      typeof configured === 'function' ? lowerCase({ ...basic, ...(await configured()) }) : { ...always }
     const token = await auth?.token(signal, rejected)
     return token === undefined
       ? { headers, token }
@@ -125,7 +126,7 @@ function createHeaders({ headers: own, auth }: RemoteSpec, url: URL) {
 type Connect = NonNullable<Pool.Options['connect']>
 
 function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard | undefined): Connect {
-  // Servers with an authority of their own run in this cluster.
+  // Servers with their own certificate authority run in this cluster, where no proxy is needed.
   if (!authority) return createOutbound({ timeoutMs: CONNECT_TIMEOUT_MS, guard })
   return trusting(authority, {
     timeout: CONNECT_TIMEOUT_MS,
@@ -134,7 +135,10 @@ function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard 
   })
 }
 
-/** Creates a new connector when the authority changes. The former one would resume TLS sessions of the former authority. */
+/**
+ * Connects with TLS, trusting the current authority. Creates a new connector when it changes: the former one would resume TLS sessions
+ * of the former authority.
+ */
 function trusting(authority: () => string, options: buildConnector.BuildOptions): buildConnector.connector {
   let made: { ca: string; connect: buildConnector.connector } | undefined
   return (target, callback) => {
@@ -177,7 +181,7 @@ function redirectPath({ status, headers: { location } }: HttpResponse, from: str
   return target.origin === new URL(from).origin ? target.pathname + target.search : undefined
 }
 
-/** Credentials from `https://user:password@host/`, which many manifests use and fetch refuses. */
+/** The header for the credentials in `https://user:password@host/`. Manifests must not contain such URLs. */
 function basicAuth(url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {}
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

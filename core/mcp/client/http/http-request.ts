@@ -26,6 +26,7 @@ export type HttpRequest = {
 export interface EventSink {
   /** Returns `done` if no more events are needed. */
   onEvent(event: EventSourceMessage): 'done' | undefined
+  /** The reconnection time that the stream sets (its `retry` field), in milliseconds. */
   onRetry?(ms: number): void
   /** The response is an event stream; called before its first event. */
   onStream?(): void
@@ -69,6 +70,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #reply: HttpResponse = { status: 0, headers: {}, text: '', streamed: false }
   #chunks: Buffer[] = []
+  /** Bytes of the body; once a stream has given the answer, of what follows it. */
   #bytes = 0
   #parser: EventSourceParser | undefined
   /** Bytes of the stream since its last event or comment. */

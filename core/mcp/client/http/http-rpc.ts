@@ -156,13 +156,13 @@ export class HttpRpc {
     }
     if (fault.code === 'upstream_auth_required') throw fault
     const isHandshake = HANDSHAKES.has(call.method)
-    const own = answerIn(reply.text, one => one === id || (one === null && isHandshake))
-    if (own) return own
-    const session = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
-    if (session && deniesSession(reply)) return 'lost'
+    const matching = answerIn(reply.text, of => of === id || (of === null && isHandshake))
+    if (matching) return matching
+    const canBeLost = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
+    if (canBeLost && deniesSession(reply)) return 'lost'
     // Some servers reject a request before reading it: the error has no id, or another one.
-    const other = reply.status === 400 ? answerIn(reply.text, () => true) : undefined
-    if (other?.error) return other
+    const unmatched = reply.status === 400 ? answerIn(reply.text, () => true) : undefined
+    if (unmatched?.error) return unmatched
     throw fault
   }
 
@@ -179,6 +179,7 @@ export class HttpRpc {
     if (typeof id === 'string') this.#name('mcp-session-id', id)
   }
 
+  /** Sends a header with every request from now on. */
   #name(header: string, value: string): void {
     this.#headers[header] = value
     this.#postHeaders = { ...POST_HEADERS, ...this.#headers }
@@ -205,8 +206,8 @@ export class HttpRpc {
 }
 
 /**
- * A kept-alive connection may break just as it is reused. Requests that change nothing are then sent again; a tool call, or an
- * unknown method, is not, because it may have been executed.
+ * Whether a request may be sent again if the connection broke, which a kept-alive one may do just as it is reused. Requests that change
+ * nothing may; a tool call, or an unknown method, may not, because it may have been executed.
  */
 function mayRepeat({ method }: UpstreamCall): boolean {
   return REPEATABLE.test(method)

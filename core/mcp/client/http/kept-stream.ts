@@ -41,7 +41,8 @@ async function keepListening(
   signal: AbortSignal,
 ): Promise<void> {
   let everOpen = false
-  let short = 0
+  /** Streams in a row that failed, or ended before they had lasted. */
+  let endedEarly = 0
   let waitMs = 0
   for (let attempt = 0; !signal.aborted; attempt++) {
     const begun = clock.now()
@@ -60,12 +61,13 @@ async function keepListening(
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
     // A stream that ends right after a message does not reset the backoff.
-    if (heardAny && clock.now() - begun > waitMs) short = 0
-    waitMs = backoffMs(RETRY, short++, random)
+    if (heardAny && clock.now() - begun > waitMs) endedEarly = 0
+    waitMs = backoffMs(RETRY, endedEarly++, random)
     await delay(clock, waitMs, signal).catch(() => {})
   }
 }
 
+/** Opens one stream and passes on its messages until it ends. */
 async function listenOnce(
   http: HttpClient,
   request: StreamRequest,

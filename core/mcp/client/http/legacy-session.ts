@@ -19,7 +19,7 @@ import type { RemoteDeps } from './spec.ts'
 
 const STREAM_WAIT_MS = 1_000
 
-/** Throws the Faults of the handshake. */
+/** Performs the handshake of a new session. Throws its Faults. */
 export async function openLegacy(
   http: HttpClient,
   deps: RemoteDeps,
@@ -64,10 +64,10 @@ class LegacySession implements Session {
     const declared = this.info.capabilities
     if (isObject(declared.logging))
       this.#logLevel = new LogLevel((call, end) => this.#rpc.ask(call, end), this.#deps.clock, own)
-    const tells = changingLists(declared).length > 0 || (own && isObject(declared.logging))
-    const asks = Object.keys(capabilities).length > 0
-    if (asks) await this.#listening(signal)
-    else if (wanted && tells) void this.#listen()
+    const sendsMessages = changingLists(declared).length > 0 || (own && isObject(declared.logging))
+    const mayAsk = Object.keys(capabilities).length > 0
+    if (mayAsk) await this.#listening(signal)
+    else if (wanted && sendsMessages) void this.#listen()
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
@@ -99,7 +99,7 @@ class LegacySession implements Session {
     return this.#closing
   }
 
-  /** Waits up to 1 s for the GET stream: many servers drop messages before it is open. Some send its headers only with a first message. */
+  /** Waits up to 1 s for the GET stream: many servers drop messages before it is open. Some send its headers only with the first message. */
   async #listening(signal: AbortSignal): Promise<void> {
     const limit = upstreamDeadline(this.#deps.clock, STREAM_WAIT_MS, 'The stream is not open in time', signal)
     await waitFor(this.#listen(), limit.signal).catch(() => {})

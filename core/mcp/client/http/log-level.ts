@@ -7,7 +7,7 @@ import type { UpstreamCall } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
-/** The longest that a call waits for it. */
+/** The longest that a call waits until the level is set. */
 const TIMEOUT_MS = 2_000
 
 type Ask = (call: UpstreamCall, signal: AbortSignal) => Promise<McpResponse | 'lost'>
@@ -26,7 +26,10 @@ export class LogLevel {
     this.#own = own
   }
 
-  /** Undefined if the level is already set. The upstream's answer does not affect the call. */
+  /**
+   * Sets the level for a call, which waits for the returned promise; undefined if the level is already set. The upstream's answer does not
+   * affect the call.
+   */
   ahead(level: string | undefined, signal: AbortSignal): Promise<unknown> | undefined {
     if (level === undefined || level === this.#level) return undefined
     if (!this.#own && this.#level !== undefined && !isMoreVerbose(level, this.#level)) return undefined

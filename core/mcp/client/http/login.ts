@@ -47,7 +47,7 @@ const NEEDED_METADATA = new Set([
 ])
 const NEEDED_OF_CLIENT = new Set(['client_id', 'client_secret', 'token_endpoint_auth_method'])
 
-/** Discovers the authorization server of an upstream, and begins a login there. Throws Faults. */
+/** Discovers the authorization server of an upstream, and begins a login there. `state` comes back in the redirect. Throws Faults. */
 export async function beginLogin(
   target: LoginTarget,
   state: string,
@@ -116,7 +116,7 @@ async function beginAt(
     resource,
   })
   const { codeVerifier: verifier, authorizationUrl: url } = started
-  return { redirectUrl, server: neededOf(server), client: idOf(client), verifier, url }
+  return { redirectUrl, server: neededOf(server), client: neededOfClient(client), verifier, url }
 }
 
 /** Exchanges the code for tokens. `iss`: the issuer in the redirect (RFC 9207); a code of another server is refused. Throws Faults. */
@@ -151,7 +151,7 @@ export async function finishLogin(
   })
 }
 
-/** Resolves with undefined if the user has to log in again. Throws Faults if the refresh failed for another reason. */
+/** Renews the tokens. Resolves with undefined if the user has to log in again. Throws Faults if the refresh failed for another reason. */
 export async function refreshLogin(
   { server, client, tokens }: Login,
   upstreamUrl: string,
@@ -202,7 +202,7 @@ function neededOf({ issuer, metadata, resource }: TokenServer): TokenServer {
   }
 }
 
-function idOf(client: OAuthClientInformationMixed): OAuthClientInformationMixed {
+function neededOfClient(client: OAuthClientInformationMixed): OAuthClientInformationMixed {
   const needed = Object.entries(client).filter(([name]) => NEEDED_OF_CLIENT.has(name))
   return Object.fromEntries(needed) as OAuthClientInformationMixed
 }
@@ -225,7 +225,7 @@ function bearer({ id_token: _, ...tokens }: OAuthTokens): OAuthTokens {
   return tokens
 }
 
-/** The server's own message stays in the cause, because it may repeat secrets. */
+/** Turns errors of the SDK into Faults. The server's message stays in the cause, because it may repeat secrets. */
 async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -21,12 +21,12 @@ export class MessageRouter {
     this.#questions = new Questions({ capabilities: hooks.capabilities, asked: hooks.asked, send })
   }
 
-  /** A call begins. */
+  /** Call it before a call is sent. */
   began(call: UpstreamCall): void {
     this.#callers.add(call)
   }
 
-  /** `call`: the one on whose own stream it arrived; `characters`: length of the text that contained it. */
+  /** Routes a message. `call`: the one on whose stream it arrived; `characters`: length of the text that contained it. */
   take(message: Incoming, characters: number, call?: UpstreamCall): undefined {
     if (message.kind === 'notification') this.#routeNotification(message.notification, call)
     if (message.kind !== 'request') return
@@ -39,6 +39,7 @@ export class MessageRouter {
     this.#questions.callEnded(call)
   }
 
+  /** Cancels all open questions. */
   end(): void {
     this.#questions.end()
   }

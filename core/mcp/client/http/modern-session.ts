@@ -1,4 +1,4 @@
-/** A `Session` for a 2026 upstream, which has none: the result of `server/discover`, and its change stream. */
+/** A `Session` for a 2026 upstream. That era has no sessions: this one consists of the result of `server/discover` and the change stream. */
 import { changesFilter } from '../../protocol/declares.ts'
 import { isChange, notifyCaller } from '../../protocol/message.ts'
 import { MODERN_VERSIONS } from '../../protocol/revisions.ts'
@@ -11,7 +11,7 @@ import { HttpRpc } from './http-rpc.ts'
 import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
 
-/** Undefined: the upstream does not speak the 2026 era. */
+/** Probes the upstream; undefined if it does not speak the 2026 era. Throws the Faults of the probe. */
 export async function openModern(
   http: HttpClient,
   deps: RemoteDeps,

@@ -16,8 +16,8 @@ export type TokenServer = {
 const GIVE_TOKEN_URL = 'set spec.auth.oauth.tokenUrl'
 
 /**
- * Sends a request without a token, because the refusal may name the metadata's URL and the required scopes;
- * then tries the well-known URLs, and last the upstream's own origin, as in MCP 2025-03-26.
+ * Finds the authorization server. Sends a request without a token, because the refusal may name the metadata's URL and the required
+ * scopes; then tries the well-known URLs, and last the upstream's own origin, as in MCP 2025-03-26.
  * Throws Fault upstream_auth_required if none is found, upstream_protocol if the metadata are inconsistent.
  */
 export async function findTokenServer(

@@ -63,6 +63,7 @@ export function createOAuthFetch(
   }
 }
 
+/** Turns a failed request into a Fault. */
 async function reached(signal: AbortSignal, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()

@@ -6,7 +6,10 @@ import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
 
 export type IssuedToken = { value: string; lifeSeconds?: number }
 
-/** The function throws Fault upstream_auth_required, _unreachable, _timeout or _protocol, with no address or secret in the message. */
+/**
+ * Creates the function that requests a token. It throws Fault upstream_auth_required, _unreachable, _timeout or _protocol, with no
+ * address or secret in the message.
+ */
 export function createTokenRequest(credentials: ClientCredentials) {
   const { tokenUrl, upstream, guard } = credentials
   const secret: SecretUse = {}
@@ -29,7 +32,7 @@ const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 
 function knownServer(tokenUrl: string): TokenServer {
   const issuer = new URL(tokenUrl).origin
-  // The type requires the last two; a token request uses neither.
+  // The SDK's type requires both; a token request uses neither.
   const unused = { authorization_endpoint: tokenUrl, response_types_supported: [] }
   return { issuer, metadata: { issuer, token_endpoint: tokenUrl, ...unused } }
 }
@@ -79,6 +82,7 @@ function exchangeOf(subject: string, scope: string | undefined): URLSearchParams
   })
 }
 
+/** Adds the audience and the client's credentials to a token request. */
 function authenticate({ clientId, clientSecret, audience }: ClientCredentials, place: SecretPlace) {
   return (headers: Headers, parameters: URLSearchParams) => {
     if (audience !== undefined) parameters.set('audience', audience)
@@ -102,7 +106,7 @@ function refusesClient(error: unknown, status: number): boolean {
   return status === 401 || code === 'invalid_client' || code === 'invalid_request'
 }
 
-/** The server's own message stays in the cause, because it may repeat secrets. */
+/** The Fault for an error of a token request. The server's message stays in the cause, because it may repeat secrets. */
 function tokenFault(cause: unknown, status: number): Fault {
   if (cause instanceof Fault) return cause
   const code = errorCode(cause)

@@ -14,7 +14,7 @@ const RENEW_BEFORE_MS = 30_000
 
 export type TokenSource = {
   /**
-   * A token that is still valid. `rejected` is one that the upstream refused: it is not given again.
+   * A token that is still valid. `rejected` is one that the upstream refused: then a new one is requested.
    * Throws Fault upstream_auth_required, upstream_unreachable, upstream_timeout, upstream_protocol.
    */
   token(signal: AbortSignal, rejected?: string): Promise<string>
@@ -38,6 +38,7 @@ export type ClientCredentials = {
 
 type Token = { value: string; renewAt: number }
 
+/** Concurrent callers share one request for a token. */
 export function createTokenSource(credentials: ClientCredentials, clock: Clock): TokenSource {
   const request = createTokenRequest(credentials)
   let current: Token | undefined

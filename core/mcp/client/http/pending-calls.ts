@@ -42,7 +42,7 @@ export class PendingCalls {
     else pending?.resolve(answer)
   }
 
-  /** The upstream refused the request: it lost the session (404, or 400 as in the SDK's examples), or it failed. */
+  /** The POST of a request failed. Resolves with `lost` for 404, or 400 as in the SDK's examples: the upstream lost the session. Else rejects. */
   refused(id: number, error: unknown): void {
     const pending = this.#take(id)
     const fault =
@@ -55,10 +55,10 @@ export class PendingCalls {
 
   /** Rejects all calls: a single one with `fault`, several with upstream_died, because any of them may have caused it. */
   end(fault: Fault): void {
-    const alone = this.#waiting.size === 1
+    const isSingle = this.#waiting.size === 1
     const message = 'The connection to the upstream ended before the answer'
     for (const { reject } of this.#waiting.values())
-      reject(alone ? fault : new Fault('upstream_died', message, { cause: fault }))
+      reject(isSingle ? fault : new Fault('upstream_died', message, { cause: fault }))
     this.#waiting.clear()
     this.calls.clear()
   }

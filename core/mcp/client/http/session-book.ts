@@ -17,7 +17,7 @@ export type Wanted = {
   key: SessionKey
   /** The capabilities to declare in the handshake. */
   capabilities: JsonObject
-  /** The code of the capabilities; equal for equal capabilities. */
+  /** The `capabilityCode` of the capabilities. */
   declared: string
   /** Whether it belongs to one client or one call; then it is closed when idle. */
   own: boolean
@@ -28,7 +28,7 @@ export type Entry = Wanted & {
   opening: Promise<Session>
   /** Set once it is open. */
   session?: Session
-  /** Calls that use it or wait for it. */
+  /** Calls and subscriptions that use it or wait for it. */
   busy: number
   idle?: Timer
   /** Removed: no new call gets it. */
@@ -69,6 +69,7 @@ export class SessionBook {
     return entry
   }
 
+  /** Ends a use that `acquire` began. A removed session is closed after its last use; one that is not shared, when it is idle. */
   release(entry: Entry): void {
     entry.busy--
     if (entry.busy > 0) return

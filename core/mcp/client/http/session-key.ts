@@ -8,6 +8,7 @@ import type { SessionKey, Wanted } from './session-book.ts'
 /** The session shared by all callers without capabilities. */
 export const SHARED: SessionKey = ''
 
+/** The properties of a caller that select its session. */
 export type Asking = Partial<Pick<Caller, 'client' | 'capabilities'>>
 
 export type SessionKeys = {

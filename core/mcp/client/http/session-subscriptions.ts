@@ -35,6 +35,7 @@ export class SessionSubscriptions {
   #create(key: SessionKey, wanted: () => Wanted): ResourceSubscriptions {
     const book = this.#book
     let held: Entry | undefined
+    // The session is acquired once for all resources.
     const hold = (): Entry => {
       held ??= book.acquire(book.find(key) ?? keep(wanted(), key))
       held.subscriptions = subscriptions

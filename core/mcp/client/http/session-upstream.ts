@@ -29,6 +29,7 @@ import { SessionSubscriptions } from './session-subscriptions.ts'
 import { SignOfLife } from './sign-of-life.ts'
 import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
+/** Reasons of the state `failed`; Unreachable for all other codes. */
 const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_auth_required: 'AuthRequired',
   user_refused: 'NeedsLogin',
@@ -39,7 +40,7 @@ const REASONS: Partial<Record<FaultCode, string>> = {
 /** If shared sessions depend on capabilities, discovery uses the one with all capabilities. */
 const SHARED_WITH_DISCOVERY = sharedKey(capabilityCode(DISCOVERY.capabilities))
 
-/** A larger answer also proves that the upstream is up. */
+/** Limit for the answer to a check; a larger answer also proves that the upstream is up. */
 const MAX_LIFE_BYTES = 1 << 20
 
 /** A call is sent once more, on a new session, if its session is lost. */
@@ -156,7 +157,9 @@ export class SessionUpstream implements Upstream {
       this.#book.release(entry)
     }
     if (tries > 1) return this.#ask(call, signal, tries - 1)
-    throw new Fault('upstream_died', 'The upstream forgets its sessions at once', { retryable: true })
+    throw new Fault('upstream_died', 'The upstream loses each session as soon as it is opened', {
+      retryable: true,
+    })
   }
 
   #watchLife(): SignOfLife {

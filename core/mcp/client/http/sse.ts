@@ -158,7 +158,7 @@ class SseSession implements Session {
     }
   }
 
-  /** Refuses other origins, because messages carry secrets. */
+  /** Adopts the URL for messages. Refuses other origins, because messages carry secrets. */
   #adopt(endpoint: string): undefined {
     const here = this.#http.url()
     const target = URL.canParse(endpoint, here) ? new URL(endpoint, here) : undefined

@@ -58,6 +58,7 @@ const openNewerFirst: Open = async (http, deps, hooks, signal) => {
   } finally {
     limit.clear()
   }
+  // A server that was too slow is probed again, without this limit, if it refuses the 2025 handshake.
   return slow ? openOlderFirst(http, deps, hooks, signal) : openLegacy(http, deps, hooks, signal)
 }
 

@@ -101,7 +101,7 @@ export class ChildSession {
   /** Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the Fault that `signal` carries. */
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
     if (this.#spec.shared && isOfSession(call.method))
-      return Promise.resolve({ error: ofSession(call.method) })
+      return Promise.resolve({ error: needsSession(call.method) })
     this.#callers.add(call)
     if (this.#isModern) return this.#rpc.request(call, signal, envelopeOf(call.caller, this.#version))
     const refused = refusedAnswers(call)
@@ -283,7 +283,7 @@ function isOfSession(method: string): boolean {
   return method.startsWith('tasks/') || method.startsWith('logging/')
 }
 
-function ofSession(method: string): JsonRpcError {
+function needsSession(method: string): JsonRpcError {
   const message = `${method} needs a session for each client, and this server is shared; set sessions: perClient`
   return { code: METHOD_NOT_FOUND, message }
 }

@@ -22,6 +22,7 @@ export type ChildDeps = {
   /** Removed from the child's standard error. */
   secrets: readonly string[]
   onData(chunk: Buffer): void
+  /** As in StderrOptions. */
   onStderr(line: string, left: number): void
 }
 
@@ -35,6 +36,7 @@ export type ChildExit = {
 /** A process with the three pipes that it was started with. */
 type Started = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable }
 
+/** From closing standard input to KILL. */
 const GRACE_MS = 2_000
 /** For the descendants of a child that exited by itself: the next child waits for their end. */
 const ORPHANS_GRACE_MS = 500
@@ -50,7 +52,7 @@ export const GATE = 'IFS= read -r go <&3 && exec "$0" "$@" 3<&-'
 /** Shells drop variables with other names; a child with such a variable is started without the gate. */
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Windows is out of scope: it has no process groups. */
+/** One process group, from its start to its end. Windows is out of scope: it has no process groups. */
 export class Child {
   /** Resolves when the child has exited and all its output was delivered. Never rejects. */
   readonly exited: Promise<ChildExit>
@@ -162,7 +164,7 @@ export class Child {
   }
 }
 
-/** `spawn` throws some failures, emits others, and returns no pipes if file descriptors run out. */
+/** Starts the command. `spawn` throws some failures, emits others, and returns no pipes if file descriptors run out. */
 function launch(spec: ChildSpec, watched: boolean): Started | Error {
   const gated = watched && Object.keys(spec.env).every(name => SHELL_NAME.test(name))
   const command = gated ? '/bin/sh' : spec.command
@@ -182,6 +184,7 @@ function launch(spec: ChildSpec, watched: boolean): Started | Error {
   }
 }
 
+/** Lets the command start once the reaper watches its group. */
 async function openGate(child: Started, watched: Promise<void>): Promise<void> {
   const gate = child.stdio[3] as Writable | null | undefined
   gate?.on('error', () => {})

@@ -12,6 +12,7 @@ export type LineReaderOptions = {
 export type SkippedLine = { head: Buffer; tail: Buffer; bytes: number }
 
 const LINE_FEED = 10
+/** A line up to this size is never skipped; a larger buffer is freed after its line. */
 const FREE_BYTES = 64 * 1024
 const HEAD_BYTES = 1024
 const TAIL_BYTES = 256

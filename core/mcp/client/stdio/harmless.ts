@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
 const MASK = '[redacted]'
+/** Shorter values are not masked: they occur in ordinary words. */
 const SHORTEST_SECRET = 4
 const NAMED =
   /((?:authorization|token|secret|passwd|password|api[_-]?key)["']?\s*[=:]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;]+/gi
@@ -15,7 +16,7 @@ export function harmless(line: string, secrets: readonly string[]): string {
   return text.replace(NAMED, `$1${MASK}`).replace(BEARER, `$1${MASK}`).replace(USER_INFO, `$1${MASK}`)
 }
 
-/** The lines of the secrets, longest first, so that none is replaced only in part. */
+/** Each line of the secrets, longest first, so that none is replaced only in part. */
 export function secretLines(secrets: readonly string[]): string[] {
   return secrets
     .flatMap(secret => secret.split(/\r?\n/))

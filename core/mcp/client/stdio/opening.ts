@@ -34,7 +34,10 @@ export function forget(memory: EraMemory): void {
   memory.legacy = undefined
 }
 
-/** Performs the handshake, in the other era if the first is refused, and remembers. Throws Fault upstream_protocol, and that of `signal`. */
+/**
+ * Performs the handshake, in the other era if the first is refused. Notes in `memory` which eras the server speaks. Throws Fault
+ * upstream_protocol, or that of `signal`.
+ */
 export async function open(opening: Opening, signal: AbortSignal): Promise<Negotiated> {
   const { memory, prefers } = opening
   return isModernFirst(memory, prefers) ? openModern(opening, signal) : openLegacy(opening, signal)

@@ -1,6 +1,7 @@
 /** Parses one line of a stdio server, and finds the id in a line that is too long or not valid. Pure. */
 import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
 
+/** How far from either end of a line its id is searched for. */
 const ENVELOPE_CHARACTERS = 80
 
 /** All messages of a line; undefined if it is not JSON-RPC. Never throws. */

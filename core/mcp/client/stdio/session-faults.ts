@@ -31,7 +31,7 @@ export function startFault(error: unknown, { exit, garbage, stderr }: StartFacts
   return fault('upstream_unreachable', 'StartFailed', messageOf(error))
 }
 
-/** For calls that were in flight when the child ended. */
+/** The fault for calls that were in flight when the child ended. */
 export function diedFault(exit: ChildExit, stderr: string[]): Fault {
   return new Fault('upstream_died', `The server ended ${exitText(exit)}${errorLineOf(stderr)}`, {
     retryable: true,

@@ -5,6 +5,7 @@ import { LineReader } from './framing.ts'
 import { harmless } from './harmless.ts'
 
 const KEPT_LINES = 50
+/** Longer lines are cut. */
 const KEPT_BYTES = 2048
 const WINDOW_MS = 250
 /** Bytes read in one window, i.e. 1 MB/s. A child that writes faster blocks on its pipe. */
@@ -25,6 +26,7 @@ export type StderrOptions = {
   log: (line: string, left: number) => void
 }
 
+/** Begins to read the stream, whose errors are ignored. */
 export function readStderr(stream: Readable, { clock, secrets, log }: StderrOptions): Stderr {
   const kept: string[] = []
   let windowEnd = 0
@@ -76,7 +78,7 @@ export function readStderr(stream: Readable, { clock, secrets, log }: StderrOpti
   }
 }
 
-/** Removes the word at the cut too: it could be the beginning of a secret, which would not be recognized. */
+/** The beginning of a long line. Removes the word at the cut too: it could be the beginning of a secret, which would not be recognized. */
 function cut(line: Buffer): string {
   return `${line.toString('utf8', 0, KEPT_BYTES).replace(/\S*$/, '')}…`
 }

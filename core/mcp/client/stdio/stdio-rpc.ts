@@ -37,6 +37,7 @@ export type StdioRpcDeps = {
   log?: StdioLog
 }
 
+/** `characters`: an upper bound for the length of the line, which is its size in bytes. */
 export type StdioRpcListener = {
   notified(notification: Notification): void
   asked(request: ChildRequest, characters: number): void
@@ -112,8 +113,8 @@ export class StdioRpc {
   }
 
   /**
-   * `envelope` goes into `_meta`. Rejects with Fault upstream_died, upstream_too_large, upstream_protocol, cancelled, or the
-   * Fault that `signal` carries.
+   * Resolves with the answer. `envelope` goes into `_meta`. Rejects with Fault upstream_died, upstream_too_large, upstream_protocol,
+   * cancelled, or the Fault that `signal` carries.
    */
   async request(call: UpstreamCall, signal: AbortSignal, envelope?: JsonObject): Promise<McpResponse> {
     while (this.#child.blocked && !this.#over)
@@ -256,6 +257,7 @@ export class StdioRpc {
     return id === undefined ? undefined : this.#pending.get(id)
   }
 
+  /** The call in flight, if only one waits for an answer. */
   #onlyOne(): Pending | undefined {
     const answered = [...this.#pending.values()].filter(({ call }) => call.method !== LISTEN)
     return answered.length === 1 ? answered[0] : undefined

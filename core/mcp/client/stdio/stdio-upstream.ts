@@ -47,8 +47,8 @@ const SHARED = ''
 const BEST_FIRST: readonly ChildState['state'][] = ['ready', 'starting', 'failed', 'asleep']
 
 /**
- * Starts nothing before the first call, unless `min` is 1. A failed shared child is restarted by itself, with
- * backoff; a client's child when the client calls again. Calls during the backoff fail with Fault upstream_starting.
+ * An upstream of child processes. Starts nothing before the first call, unless `min` is 1. A failed shared child is restarted by
+ * itself, with backoff; a client's child when the client calls again. Calls during the backoff fail with Fault upstream_starting.
  */
 export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpstream {
   const upstream = new StdioChildren(spec, deps)
@@ -72,6 +72,7 @@ class StdioChildren implements StdioUpstream {
   readonly #deps: StdioDeps
   /** The least recently used first. */
   readonly #children = new Map<Key, SupervisedChild>()
+  /** Settle when the dropped children have ended. */
   readonly #leaving = new Set<Promise<void>>()
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   /** Shared by all children for single calls, because they crash for the same reason. */

@@ -33,6 +33,7 @@ export type Failure = { reason: string; message: string; stderr: string[] }
 
 export type ChildState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
 
+/** `since`: when it became ready, by the clock. */
 type Running = { session: ChildSession; info: UpstreamInfo; since: number }
 
 export class SupervisedChild {
@@ -186,8 +187,8 @@ export class SupervisedChild {
   #startFailed(fault: Fault, stderr: string[]): void {
     const { backoff, clock } = this.#deps
     const delayMs = backoff.failed(clock.now(), undefined)
-    const named = String(fault.details.reason)
-    const reason = named === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : named
+    const startReason = String(fault.details.reason)
+    const reason = startReason === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : startReason
     const failure = { reason, message: fault.message, stderr }
     this.#deps.onFailure?.(failure, backoff.failures)
     this.#fail(failure, delayMs)
