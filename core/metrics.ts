@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import packageJson from '../package.json' with { type: 'json' }
 
-/** Seconds: from the duration of a search (0.1 ms) to that of the longest call (a minute). */
+/** Buckets for durations in seconds: from that of a search (0.1 ms) to that of the longest call (a minute). */
 export const SECONDS_BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ]

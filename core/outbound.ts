@@ -11,17 +11,17 @@ import type { HttpProxy } from './proxies.ts'
 export type OutboundOptions = {
   /** For each of the steps: the connection, the answer of the proxy, TLS. */
   timeoutMs: number
-  /** Absent: every address is connected to, directly. */
+  /** Absent: all addresses are allowed, and no proxy is used. */
   guard?: HostGuard
   /** Certificates to trust instead of the usual ones. */
   ca?: string
 }
 
 type Target = buildConnector.Options
-const OPENED = 200
-const REFUSED_CREDENTIALS = 407
+const OK = 200
+const PROXY_AUTHENTICATION_REQUIRED = 407
 
-/** For `connect` of undici's pools and agents. */
+/** Creates the option `connect` of undici's pools and agents. */
 export function createOutbound({ timeoutMs, guard, ca }: OutboundOptions): buildConnector.connector {
   const tls = { timeout: timeoutMs, ...(ca !== undefined && { ca }) }
   const direct = buildConnector({ ...tls, ...(guard?.lookup && { lookup: guard.lookup }) })
@@ -43,7 +43,7 @@ export function createOutbound({ timeoutMs, guard, ca }: OutboundOptions): build
   }
 }
 
-/** Throws Fault `upstream_unreachable`, whose message names neither the host nor the proxy. */
+/** Opens a tunnel to the target with CONNECT. Throws Fault `upstream_unreachable`, whose message names neither the host nor the proxy. */
 async function openTunnel(
   proxy: HttpProxy,
   target: Target,
@@ -54,21 +54,21 @@ async function openTunnel(
   const { hostname, protocol } = target
   const host = isIPv6(hostname) ? `[${hostname}]` : hostname
   const to = `${host}:${target.port || (protocol === 'https:' ? 443 : 80)}`
-  const asked = ask(proxy, to, AbortSignal.timeout(timeoutMs))
-  const { status, socket } = await answerTo(asked).catch(cause => {
+  const request = connectRequest(proxy, to, AbortSignal.timeout(timeoutMs))
+  const { status, socket } = await answerTo(request).catch(cause => {
     const code = 'code' in cause ? String(cause.code) : 'timeout'
     throw unreachable(`The HTTP proxy cannot be reached (${code})`, { code }, cause)
   })
-  if (status === OPENED) return socket
+  if (status === OK) return socket
   socket.destroy()
-  if (status === REFUSED_CREDENTIALS)
+  if (status === PROXY_AUTHENTICATION_REQUIRED)
     throw unreachable('The HTTP proxy refuses to connect without valid credentials (407)', { status })
   throw unreachable(`The HTTP proxy opened no connection to the upstream (${status})`, { status })
 }
 
 /**
- * The proxy looks the name up itself. It is looked up here too, so that a name with an address that is not allowed is refused; one that only the
- * proxy knows is left to its rules.
+ * Rejects with the Fault of the guard if the host has an address that is not allowed. The proxy resolves the name again by itself. A name
+ * that only the proxy can resolve is admitted, since the proxy decides about it.
  */
 function admit(hostname: string, guard: HostGuard | undefined): Promise<void> {
   const lookup = guard?.lookup
@@ -78,7 +78,11 @@ function admit(hostname: string, guard: HostGuard | undefined): Promise<void> {
   )
 }
 
-function ask({ origin, authorization }: HttpProxy, to: string, signal: AbortSignal): ClientRequest {
+function connectRequest(
+  { origin, authorization }: HttpProxy,
+  to: string,
+  signal: AbortSignal,
+): ClientRequest {
   const { protocol, hostname, port } = new URL(origin)
   const secure = protocol === 'https:'
   return (secure ? httpsRequest : httpRequest)({

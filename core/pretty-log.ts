@@ -1,4 +1,4 @@
-/** Formats log entries for a terminal, one short line each; loaded only there. */
+/** Formats log entries for a terminal, one short line each. Loaded only if standard error is a terminal. */
 import { prettyFactory } from 'pino-pretty'
 
 type Entry = Record<string, unknown>

@@ -1,4 +1,4 @@
-/** Which HTTP proxy leads to a host, as the variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. Pure. */
+/** Which HTTP proxy to use for a host, by the variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Pure. */
 import { type BlockList, isIP, isIPv6 } from 'node:net'
 import { Fault } from './errors.ts'
 import { blockList, isAddressRange, isLoopback } from './host-guard.ts'
@@ -13,13 +13,13 @@ export type HttpProxy = {
 /** The part of a URL on which the choice depends; `hostname` of IPv6 with or without brackets. */
 export type Target = { protocol: string; hostname: string; port?: string }
 
-/** Undefined: the host is connected to directly. */
+/** The proxy for a target; undefined to connect directly. */
 export type ProxyFor = (target: Target) => HttpProxy | undefined
 
 export type ProxyOptions = {
-  /** Hosts that are reached directly, besides those of NO_PROXY: `.svc` stands for all names that end so. */
+  /** Hosts to connect to directly, besides those of NO_PROXY, in the same form: `.svc` means all names below it. */
   direct?: readonly string[]
-  /** For proxies whose URL has none. */
+  /** Credentials for proxies whose URL has none. */
   credentials?: { username: string; password: string }
 }
 
@@ -29,9 +29,9 @@ const NOT_A_PROXY = 'must be the URL of an HTTP proxy, such as http://proxy.exam
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /**
- * As of curl, names in small letters count first, and NO_PROXY lists names (with all below them), `.example.com`, addresses, subnets, each with
- * a port or without, or `*`. This machine is always reached directly. Undefined if there are no proxies. Throws Fault `bad_request`,
- * without the value.
+ * As with curl, a variable in lower case takes precedence. NO_PROXY lists names (each with all names below it), names
+ * with a leading dot (only those below), addresses, and subnets; names and addresses may have a port; `*` means all hosts. Connections to
+ * this machine are always direct. Undefined if there are no proxies. Throws Fault `bad_request`, whose message does not contain the value.
  */
 export function readProxies(
   env: Readonly<Record<string, string | undefined>>,
@@ -42,16 +42,16 @@ export function readProxies(
     const value = read(name)
     return value === '' ? undefined : proxyOf(name, value, credentials)
   }
-  const by: Readonly<Record<string, HttpProxy | undefined>> = {
+  const byProtocol: Readonly<Record<string, HttpProxy | undefined>> = {
     'https:': proxy('HTTPS_PROXY'),
     'http:': proxy('HTTP_PROXY'),
   }
-  if (!by['https:'] && !by['http:']) return undefined
+  if (!byProtocol['https:'] && !byProtocol['http:']) return undefined
   const isDirect = readDirect([...read('NO_PROXY').split(/[\s,]+/), ...direct])
-  return target => (isDirect(target) ? undefined : by[target.protocol])
+  return target => (isDirect(target) ? undefined : byProtocol[target.protocol])
 }
 
-/** As `readProxies`, for a pod: Services and the API server are reached directly. `credentials`: of a Secret. */
+/** As `readProxies`, for a pod: connections to Services and the API server are direct. `username`, `password`: those of a Secret. */
 export function clusterProxies(
   env: Readonly<Record<string, string | undefined>>,
   { username, password = '' }: { username?: string; password?: string } = {},
@@ -79,7 +79,7 @@ function proxyOf(name: string, value: string, credentials: ProxyOptions['credent
     : { origin }
 }
 
-/** `proxy.example.com:3128` is short for a URL, as for curl. */
+/** The URL of a proxy; `http://` may be left out, as for curl. */
 function parse(value: string): URL | undefined {
   const url = URL.parse(value.includes('://') ? value : `http://${value}`)
   return url && /^https?:$/.test(url.protocol) && url.hostname !== '' ? url : undefined
@@ -100,7 +100,7 @@ function basic(username: string, password: string): string {
 function readDirect(entries: readonly string[]): (target: Target) => boolean {
   const rules = entries.filter(entry => entry !== '').map(readRule)
   return ({ protocol, hostname, port }) => {
-    const host = bare(hostname).toLowerCase()
+    const host = withoutBrackets(hostname).toLowerCase()
     const urlHost = isIPv6(host) ? `[${host}]` : host
     if (isLoopback({ hostname: urlHost })) return true
     const at = port || DEFAULT_PORTS[protocol]
@@ -117,13 +117,13 @@ function readRule(entry: string): Rule {
     return { has: host => isIP(host) !== 0 && list.check(host, isIPv6(host) ? 'ipv6' : 'ipv4') }
   }
   const [, name = '', port] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? []
-  const address = bare(name)
+  const address = withoutBrackets(name)
   if (isIP(address) !== 0) return { port, has: host => host === address }
   const suffix = name.replace(/^\*?\./, '')
-  const own = suffix === name
-  return { port, has: host => (own && host === name) || host.endsWith(`.${suffix}`) }
+  const includesName = suffix === name
+  return { port, has: host => (includesName && host === name) || host.endsWith(`.${suffix}`) }
 }
 
-function bare(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replaceAll(/[[\]]/g, '')
 }

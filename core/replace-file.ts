@@ -1,15 +1,15 @@
-/** Replaces a file atomically: readers see the old content or the new one, whole. */
+/** Replaces a file atomically: readers see either the complete old content or the complete new one. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Only the owner can read the file, and the folder, which is made if it does not exist. Throws what the file system says. */
+/** Creates the folder if it does not exist. It is readable only by its owner, as is the file. Throws errors of the file system. */
 export async function replaceFile(file: string, content: string | Buffer): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const made = `${file}.${process.pid}.new`
+  const temporary = `${file}.${process.pid}.new`
   try {
-    await writeFile(made, content, { mode: 0o600 })
-    await rename(made, file)
+    await writeFile(temporary, content, { mode: 0o600 })
+    await rename(temporary, file)
   } finally {
-    await rm(made, { force: true })
+    await rm(temporary, { force: true })
   }
 }

@@ -1,12 +1,12 @@
-/** A cache bounded by the size of all its values together: those that were used last stay. */
+/** A cache (LRU) bounded by the total size of its values. */
 
 export type SizedCache<V> = {
   get(key: string): V | undefined
   set(key: string, value: V): void
 }
 
-/** `room`: the size of all values together, in the unit of `sizeOf`. The newest value stays however large it is. */
-export function createSizedCache<V>(room: number, sizeOf: (value: V) => number): SizedCache<V> {
+/** `maxSize`: the total size of the values, in the unit of `sizeOf`. The newest value stays even if it is larger. */
+export function createSizedCache<V>(maxSize: number, sizeOf: (value: V) => number): SizedCache<V> {
   const known = new Map<string, { value: V; size: number }>()
   let used = 0
   const drop = (key: string): void => {
@@ -27,7 +27,7 @@ export function createSizedCache<V>(room: number, sizeOf: (value: V) => number):
       known.set(key, { value, size })
       used += size
       for (const oldest of known.keys()) {
-        if (used <= room || known.size === 1) return
+        if (used <= maxSize || known.size === 1) return
         drop(oldest)
       }
     },

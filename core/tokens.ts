@@ -21,6 +21,7 @@ export function toolText(tool: { name: string; description?: JsonValue; inputSch
 type Waiting = { resolve: (counts: number[]) => void; reject: (error: Fault) => void }
 type Running = { worker: Worker; waiting: Map<number, Waiting> }
 
+/** The worker starts with the first count. */
 export function createTokenCounter(clock: Clock = systemClock): TokenCounter {
   let running: Running | undefined
   let idle: Timer | undefined
@@ -34,6 +35,7 @@ export function createTokenCounter(clock: Clock = systemClock): TokenCounter {
   }
   const settled = () => {
     if (running?.waiting.size !== 0) return
+    // An idle worker does not keep the process alive.
     running.worker.unref()
     idle = clock.after(IDLE_MS, () => void end())
   }

@@ -1,4 +1,4 @@
-/** Exports spans by the OpenTelemetry SDK, in bounded batches as OTLP over HTTP, without ever delaying a call. */
+/** Exports spans with the OpenTelemetry SDK, in bounded batches as OTLP over HTTP, without ever delaying a call. */
 import {
   type Context,
   defaultTextMapGetter,
@@ -49,7 +49,7 @@ const WARN_EVERY_MS = 60_000
 
 export type OtlpOptions = TracingSettings & { service: string; log: Log; clock?: Clock }
 
-/** Throws if the SDK rejects the settings of the environment. */
+/** Starts tracing. Throws if the SDK rejects the settings of the environment. */
 export function createOtlpTracing(options: OtlpOptions): Tracing {
   const { url, service, log, clock = systemClock } = options
   const exporter = withWarnings(new OTLPTraceExporter({ url, timeoutMillis: SEND_LIMIT_MS }), log, clock)
@@ -126,15 +126,15 @@ function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   }
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
+/** The attributes of this process; those of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
 function resourceOf(service: string): Resource {
-  const own = { 'service.name': service, 'service.version': packageJson.version }
+  const defaults = { 'service.name': service, 'service.version': packageJson.version }
   return defaultResource()
-    .merge(resourceFromAttributes(own))
+    .merge(resourceFromAttributes(defaults))
     .merge(detectResources({ detectors: [envDetector] }))
 }
 
-/** Warns, at most once a minute, how many spans could not be delivered; to the SDK every export succeeds. */
+/** Warns, at most once a minute, how many spans could not be delivered. Reports each export to the SDK as successful. */
 function withWarnings(exporter: OTLPTraceExporter, log: Log, clock: Clock): SpanExporter {
   let lost = 0
   let warnedAt = Number.NEGATIVE_INFINITY
@@ -150,7 +150,7 @@ function withWarnings(exporter: OTLPTraceExporter, log: Log, clock: Clock): Span
     export: (spans, done) =>
       exporter.export(spans, result => {
         onResult(result, spans.length)
-        // the SDK would log a failure a second time
+        // Otherwise the SDK would log the failure a second time.
         done({ code: ExportResultCode.SUCCESS })
       }),
     shutdown: () => exporter.shutdown(),

@@ -48,7 +48,7 @@ function readContext({ traceparent, tracestate }: JsonObject | Headers): TraceCo
   return kept ? { traceparent, tracestate } : { traceparent }
 }
 
-/** Replaces the context of a request, in `_meta` and headers; baggage stays. Pure. */
+/** The params and headers of a request with this trace context instead of their own; baggage stays. Pure. */
 export function carrying(
   context: TraceContext,
   params: JsonObject,

@@ -1,4 +1,4 @@
-/** Switches tracing on by OpenTelemetry's environment variables; its libraries are loaded only then. */
+/** Starts tracing if OpenTelemetry's environment variables say so; the libraries are loaded only then. */
 import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 import type { Tracer } from './trace.ts'
@@ -35,8 +35,8 @@ const STANDARD_ENDPOINT = 'http://localhost:4318'
 const PATH = 'v1/traces'
 
 /**
- * undefined if tracing is off. `service` is the default of OTEL_SERVICE_NAME. Invalid variables are logged and otherwise
- * ignored.
+ * Undefined if tracing is off or cannot be started. `service` is the default of OTEL_SERVICE_NAME. Invalid variables are logged and
+ * otherwise ignored.
  */
 export async function openTracing(
   { settings, problems }: TracingChoice,
@@ -57,7 +57,7 @@ export async function openTracing(
 }
 
 /**
- * Off unless an endpoint or the exporter `otlp` is given. As OpenTelemetry specifies, an empty variable counts as unset, and an
+ * Tracing is off unless an endpoint or the exporter `otlp` is given. As OpenTelemetry specifies, an empty variable counts as unset, and an
  * invalid one is reported and ignored. Pure.
  */
 export function tracingSettings(env: Env): TracingChoice {
@@ -83,7 +83,7 @@ export function tracingSettings(env: Env): TracingChoice {
 
 /** The endpoint for traces is used as it is; to the common endpoint the path is appended. */
 function endpointOf(env: Env): string | undefined {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: common, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = env
-  if (own) return own
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: common, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: forTraces } = env
+  if (forTraces) return forTraces
   return common ? `${common.replace(/\/+$/, '')}/${PATH}` : undefined
 }

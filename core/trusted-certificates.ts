@@ -4,20 +4,21 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
+/** What to say, after the name of a field or file, if `areCertificates` is false. */
 export const NO_CERTIFICATES = 'must be certificates of authorities in PEM'
 
-/** Whether a text consists of certificates in PEM; comments between them are allowed. */
+/** Whether a text contains certificates in PEM, all of them of authorities; comments between them are allowed. */
 export function areCertificates(text: string): boolean {
   const found = text.match(CERTIFICATE) ?? []
-  return found.length > 0 && found.every(isCertificate)
+  return found.length > 0 && found.every(isOfAuthority)
 }
 
-/** For every TLS connection from now on that names no authorities itself. */
+/** Trusts these authorities too, for all new TLS connections that name no authorities themselves. */
 export function trustCertificates(text: string): void {
   setDefaultCACertificates([...getCACertificates('default'), ...(text.match(CERTIFICATE) ?? [])])
 }
 
-function isCertificate(pem: string): boolean {
+function isOfAuthority(pem: string): boolean {
   try {
     return new X509Certificate(pem).ca
   } catch {

@@ -6,7 +6,7 @@ import { bytes, duration, parseBytes, parseDuration } from './quantity.ts'
 const MAX_PATTERNS = 256
 const pattern = z.string().min(1).max(256)
 
-/** A quantity within bounds. Beyond what the CRD itself checks. */
+/** A field that holds a byte quantity from `least` to `most`. Portolan checks these bounds; the CRD, and so the API server, does not. */
 function bytesWithin(usual: string, least: string, most: string) {
   const message = `must be between ${least} and ${most}`
   return bytes(usual)
@@ -17,6 +17,7 @@ function bytesWithin(usual: string, least: string, most: string) {
     .default(usual)
 }
 
+/** As `bytesWithin`, for a duration. */
 function durationWithin(usual: string, least: string, most: string) {
   const message = `must be between ${least} and ${most}`
   return duration(usual)

@@ -48,7 +48,7 @@ export const REASON = {
   suspended: 'Suspended',
   authRequired: 'AuthRequired',
   crashLooping: 'CrashLooping',
-  /** The kubelet's word. */
+  /** Spelled as the kubelet does. */
   oomKilled: 'OOMKilled',
   imagePullFailed: 'ImagePullFailed',
   installFailed: 'InstallFailed',
@@ -111,7 +111,7 @@ export const condition = z.strictObject({
   lastTransitionTime: z.iso.datetime({ offset: true }).describe('When the status last changed.'),
 })
 
-/** A map list by type, so that each condition has an owner of its own. */
+/** A map list by type: with server-side apply, each condition can then have a different field manager. */
 export const conditions = z
   .array(condition)
   .max(16)

@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 const MAX_ENTRIES = 256
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
-/** What HTTP can send as a header's value. */
+/** A header's value that HTTP can transmit: one line without control characters other than tab. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const KEY = /^[-._a-zA-Z0-9]+$/
 
@@ -136,6 +136,7 @@ function mapByName<Entry extends z.ZodType<{ name: string }>>(entry: Entry, max:
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
 }
 
+/** An entry may have `value` or `valueFrom`, not both. */
 function oneValue<Entry extends z.ZodType<{ value?: string; valueFrom?: unknown }>>(entry: Entry): Entry {
   const message = 'has both value and valueFrom: remove one'
   return entry

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 
 /** Headers that the protocol itself sets. */
-const OWN_HEADERS = [
+const PROTOCOL_HEADERS = [
   'accept',
   'connection',
   'content-length',
@@ -21,13 +21,13 @@ export const headerName = z
     error: 'must be an HTTP header name, such as "Authorization"',
     abort: true,
   })
-  .refine(name => !OWN_HEADERS.includes(name.toLowerCase()), {
+  .refine(name => !PROTOCOL_HEADERS.includes(name.toLowerCase()), {
     error: 'is set by the protocol itself: remove this header',
   })
   .meta({
     'x-kubernetes-validations': [
       {
-        rule: `!(self.lowerAscii() in [${OWN_HEADERS.map(name => `'${name}'`).join(', ')}])`,
+        rule: `!(self.lowerAscii() in [${PROTOCOL_HEADERS.map(name => `'${name}'`).join(', ')}])`,
         message: 'is set by the protocol itself: remove this header',
       },
     ],

@@ -18,11 +18,12 @@ export function toProblems(schema: z.ZodType, issues: readonly z.core.$ZodIssue[
   return problems.filter(({ path }, index) => problems.findIndex(other => other.path === path) === index)
 }
 
+/** A problem of the field at a path. */
 export function problem(reason: string, message: string, at: Path): ManifestProblem {
   return { reason, message, path: pathText(at), at }
 }
 
-/** `spec.headers[0].name`; keys that are not identifiers are written in brackets and quotes. */
+/** A path as text, such as `spec.headers[0].name`; keys that are not identifiers are in brackets and quotes. */
 export function pathText(at: Path): string {
   let text = ''
   for (const step of at) {
@@ -83,7 +84,7 @@ function keysAt(schema: z.ZodType, at: Path): string[] {
   return Object.keys(schemasAt(schema, at).at(-1)?.def.shape ?? {})
 }
 
-/** The schema at a path with its wrappers (optional, default), outermost first. */
+/** The schema at a path, preceded by its wrappers (optional, default), outermost first. */
 function schemasAt(schema: z.ZodType, at: Path): Schema[] {
   let layers = unwrap(schema as unknown as Schema)
   for (const step of at) {
@@ -93,6 +94,7 @@ function schemasAt(schema: z.ZodType, at: Path): Schema[] {
   return layers
 }
 
+/** A schema and the schemas that it wraps, outermost first. */
 function unwrap(schema: Schema | undefined): Schema[] {
   return schema ? [schema, ...unwrap(schema.def.innerType)] : []
 }
@@ -111,6 +113,7 @@ function reasonOf(issue: z.core.$ZodIssue): string {
   return 'Invalid'
 }
 
+/** The message for a value that is none of the allowed ones. */
 function explainChoice(values: readonly string[], input: unknown): string {
   const nearest = typeof input === 'string' ? nearestWord(input, values) : undefined
   const list = values.length === 1 ? `"${values[0]}"` : `one of ${values.join(', ')}`

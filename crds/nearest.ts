@@ -14,7 +14,7 @@ export function nearestWord(word: string, known: readonly string[]): string | un
   return best?.word
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -28,7 +28,7 @@ const foreignName = z
   .max(253)
   .regex(SUBDOMAIN_PATTERN, 'must be lower-case letters, digits, "-" and "."')
 
-/** Rules on the whole object, for the CRDs: a CRD's schema cannot constrain metadata in any other way. */
+/** Rules on the whole object, for the CRDs, whose schema cannot constrain the fields of `metadata`. */
 export const NAME_RULES = [
   {
     rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`,
@@ -41,7 +41,7 @@ export const NAME_RULES = [
   },
 ]
 
-/** Metadata of an McpServer or McpGateway. */
+/** Metadata of an McpServer, McpGateway or McpScript. */
 export const ownMetadata = metadata(ownName)
 
 /** Metadata of a Secret or ConfigMap. */

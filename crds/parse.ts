@@ -15,7 +15,7 @@ export type Manifest = McpServer | McpGateway | McpScript | Secret | ConfigMap
 export type ParsedManifest =
   | { manifest: Manifest; problems?: undefined; skipped?: undefined }
   | { problems: ManifestProblem[]; manifest?: undefined; skipped?: undefined }
-  /** Not ours and not a mistake: another resource of Kubernetes, or (both empty) no manifest at all. */
+  /** To be ignored: a resource of another kind, or (both fields empty) a document that is not a manifest. */
   | { skipped: { apiVersion: string; kind: string }; manifest?: undefined; problems?: undefined }
 
 const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Manifest> }>> = {
@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Man
 const MANIFEST_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec']
 const OWN_KINDS = ['McpServer', 'McpGateway', 'McpScript']
 
-/** Never throws. All problems of the manifest are reported at once. */
+/** Parses a document. Never throws; reports all problems of the manifest at once. */
 export function parseManifest(value: unknown): ParsedManifest {
   if (!isRecord(value)) {
     const message = 'a manifest is a map of apiVersion, kind, metadata and spec'
@@ -53,20 +53,21 @@ function check(schema: z.ZodType<Manifest>, given: object, isServer: boolean): P
   return parsed.success && problems.length === 0 ? { manifest: parsed.data } : { problems }
 }
 
-/** Rules that span several fields; a rule is skipped if its field already has a problem. */
+/** Problems by the rules that span several fields, except at fields that already have a problem. `known`: the problems so far. */
 function brokenRules(spec: Record<string, unknown>, known: readonly ManifestProblem[]): ManifestProblem[] {
   return SERVER_RULES.filter(rule => rule.broken(spec))
     .map(rule => problem(rule.reason, rule.message, ['spec', ...rule.path]))
     .filter(found => !known.some(other => other.path === found.path))
 }
 
-/** Whether it belongs to another API group, and is not one of our kinds with a wrong apiVersion. */
+/** Whether a resource belongs to another API group, and is not one of our kinds with a wrong apiVersion. */
 function isForeign(apiVersion: string, kind: string): boolean {
   if (kind === '' || OWN_KINDS.includes(kind)) return false
   if (!/^([a-z0-9.-]+\/)?v[0-9][a-z0-9]*$/.test(apiVersion)) return false
   return !apiVersion.startsWith(`${API_GROUP}/`)
 }
 
+/** The problem of a document whose apiVersion and kind are not those of a known kind. */
 function wrongKind(apiVersion: unknown, kind: unknown): ManifestProblem {
   const missing = (field: string, example: string) =>
     problem('MissingField', `is required: write "${field}: ${example}"`, [field])

@@ -92,7 +92,7 @@ export function bytes(example: string) {
     })
 }
 
-/** A CEL rule that applies only to texts of that form: for others it would fail too, and report a second problem. */
+/** A CEL rule that applies only to texts that match the pattern. Others already have a problem; the rule would add an error for the same field. */
 function onlyIf(pattern: RegExp, rule: string): string {
   return `!self.matches(${JSON.stringify(pattern.source)}) || (${rule})`
 }

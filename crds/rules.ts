@@ -8,8 +8,9 @@ export type Rule = {
   /** Relative to the spec. */
   path: (string | number)[]
   message: string
-  /** True if the spec is valid. */
+  /** A CEL expression over `self`, the spec: true if the rule is kept. */
   cel: string
+  /** Whether the rule is broken. */
   broken: (spec: RawSpec) => boolean
 }
 
@@ -17,8 +18,9 @@ const SOURCES = ['npm', 'pypi', 'image', 'remote', 'command'] as const
 
 const SOURCE_LIST = 'npm, pypi, image, remote or command'
 const USER_CREDENTIALS = ['secrets', 'tokenExchange', 'oauth'] as const
+/** Whether the server is reached over HTTP. */
 const HTTP_CEL = "(has(self.remote) || (has(self.image) && self.image.transport == 'http'))"
-/** Whether lists are the same for all users. */
+/** Whether the lists are the same for all users. */
 const ONE_LIST_CEL = '!has(self.discovery) || !has(self.discovery.perUser) || !self.discovery.perUser'
 
 export const SERVER_RULES: readonly Rule[] = [
@@ -182,27 +184,30 @@ export function toValidations(rules: readonly Rule[]) {
   }))
 }
 
-/** The sources that a spec has. */
+/** The sources that a spec has. A field that is null counts as absent. */
 function sourcesOf(spec: RawSpec): (typeof SOURCES)[number][] {
   return SOURCES.filter(source => spec[source] !== undefined && spec[source] !== null)
 }
 
-/** The ways in which users have credentials of their own. */
+/** The fields of `auth.perUser` that a spec has. */
 function userCredentials(spec: RawSpec): (typeof USER_CREDENTIALS)[number][] {
   const given = record(record(spec.auth).perUser)
   return USER_CREDENTIALS.filter(field => given[field] !== undefined && given[field] !== null)
 }
 
+/** Whether the server speaks stdio; false if it has no source or several. */
 function isStdio(spec: RawSpec): boolean {
   const [source, ...others] = sourcesOf(spec)
   if (source === undefined || others.length > 0 || source === 'remote') return false
   return source !== 'image' || record(spec.image).transport !== 'http'
 }
 
+/** Whether a value is a list with entries. */
 function filled(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0
 }
 
+/** The value if it is an object, else an empty object. */
 function record(value: unknown): RawSpec {
   return isObject(value) ? value : {}
 }

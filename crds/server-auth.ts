@@ -37,10 +37,10 @@ const tokenExchange = z
     'Token exchange (RFC 8693): the JSON Web Token of the caller is exchanged for a token of the upstream, which is cached for the user. For servers over HTTP.',
   )
 
-/** The client of a login in a browser, at an authorization server. */
-export const loginClient = (asked: string) =>
+/** The schema of the OAuth client with which users log in in a browser. `defaultScopes`: describes the scopes if none are given. */
+export const loginClient = (defaultScopes: string) =>
   z.strictObject({
-    scopes: scopes.describe(`Scopes to request; default: ${asked}.`),
+    scopes: scopes.describe(`Scopes to request; default: ${defaultScopes}.`),
     clientId: clientId
       .optional()
       .describe(

@@ -206,8 +206,8 @@ const serverSpec = z
   .meta({ 'x-kubernetes-validations': toValidations(SERVER_RULES) })
 
 const count = z.int().min(0)
-/** Hidden characters in names are visible, which makes them longer. */
-const toldNames = z.array(z.string().max(8_192)).max(50)
+/** Names of tools. Their hidden characters are written as escapes, which makes them longer. */
+const toolNames = z.array(z.string().max(8_192)).max(50)
 
 export const serverStatus = z.strictObject({
   conditions: conditions.describe(
@@ -260,9 +260,9 @@ export const serverStatus = z.strictObject({
             .describe(
               'The value of the annotation `portolan.dev/approve` that approves the tools as they are.',
             ),
-          changed: toldNames.describe('Tools whose definition changed; at most 50 are named.'),
-          added: toldNames.describe('Tools that are new.'),
-          removed: toldNames.describe('Tools that are gone.'),
+          changed: toolNames.describe('Tools whose definition changed; at most 50 are named.'),
+          added: toolNames.describe('Tools that are new.'),
+          removed: toolNames.describe('Tools that are gone.'),
         })
         .optional()
         .describe('What changed since the tools were approved, with `tools.pin`.'),

@@ -1,4 +1,4 @@
-/** The field `users` of an McpServer: how many users may have something of their own at it, and for how long. */
+/** The field `users` of an McpServer: how many users may have a session, process or pod there, and for how long. */
 import * as z from 'zod'
 import { duration, volumeSize } from './quantity.ts'
 import { storageClassName } from './storage.ts'
@@ -6,7 +6,7 @@ import { storageClassName } from './storage.ts'
 /** `users` of a server with `sessions: perUser` that gives none. */
 export const DEFAULT_USERS = { max: 200, idleAfter: '30m' }
 
-/** `users.volume.retainFor`, also of volumes whose field was removed. */
+/** The default of `users.volume.retainFor`. Also applies to volumes that exist after `users.volume` was removed. */
 export const RETAIN_FOR = '720h'
 
 export const users = z.strictObject({

@@ -33,7 +33,7 @@ export type Approvals = {
   load(subject: Subject): Promise<ApprovalRecord | undefined>
   /** Writes atomically; throws if that fails. */
   save(subject: Subject, kept: ApprovalRecord): Promise<void>
-  /** All records of servers with this name. */
+  /** All records of servers with this name, in any namespace and folder. Records that cannot be read are left out. */
   of(server: string): Promise<(Subject & ApprovalRecord)[]>
 }
 
@@ -55,8 +55,11 @@ export function createApprovals(cacheFolder: string): Approvals {
     },
     async of(server) {
       const names = await readdir(folder).catch(() => [])
-      const own = names.filter(name => name.startsWith(`${server}-`) && name.endsWith('.json'))
-      const reading = own.slice(0, MAX_FILES).map(name => read(join(folder, name)).catch(() => undefined))
+      // Also matches files of other servers whose name begins with this one; these are filtered out below.
+      const matching = names.filter(name => name.startsWith(`${server}-`) && name.endsWith('.json'))
+      const reading = matching
+        .slice(0, MAX_FILES)
+        .map(name => read(join(folder, name)).catch(() => undefined))
       const found = (await Promise.all(reading)).filter(kept => kept !== undefined)
       return found.filter(kept => kept.server === server)
     },

@@ -18,8 +18,8 @@ export function brokenGateways(
     .filter(({ kind }) => (kind === undefined ? GATEWAY_TEXT.test(text) : resemblesGateway(kind)))
     .map(({ line }, at, all) => {
       const next = all[at + 1]?.line ?? Number.POSITIVE_INFINITY
-      const own = problems.filter(problem => (problem.line ?? 0) >= line && (problem.line ?? 0) < next)
-      const [{ path, message } = { message: 'it is not valid' }] = own.length > 0 ? own : problems
+      const within = problems.filter(problem => (problem.line ?? 0) >= line && (problem.line ?? 0) < next)
+      const [{ path, message } = { message: 'it is not valid' }] = within.length > 0 ? within : problems
       const why = `${path === undefined ? '' : `${path} `}${message}`
       return {
         reason: REASON.invalid,

@@ -23,11 +23,11 @@ export type DesiredServer = {
   inputs: LaunchInputs
   /** The credentials of its users. */
   users: readonly UserInputs[]
-  /** Whether the gateway has `auth`: then lists are not read with the login of the person at this machine, who is a user like any other. */
+  /** Whether the gateway has `auth`. If not, lists are read with the login of the person at this machine, who is then the only user. */
   knowsCallers: boolean
 }
 
-/** Identifies the source of a server's list; the key in the catalog cache. */
+/** Identifies the source of a server's list; part of the key in the catalog cache. */
 export function listRevision(wanted: DesiredServer): string {
   const { server, folder, inputs } = wanted
   return `${sourceDigest(server)} ${folder} ${inputs.files}${readerOf(wanted)}`
@@ -50,6 +50,7 @@ export type ChildrenDeps = {
   launch: (desired: DesiredServer, user?: ConnectedUser) => Upstream
 }
 
+/** `connection`: digest of what the upstream depends on; if it changes, the upstream is replaced. */
 type Child = {
   server: McpServer
   wanted: DesiredServer
@@ -95,7 +96,7 @@ export class Children {
     for (const [, child] of gone) this.#end(child)
   }
 
-  /** The state of every server, for `resolve`. */
+  /** The state of every server by name, for `resolve`. */
   observations(): Map<string, ServerObservation> {
     const all = new Map(this.#refused)
     for (const [name, { discovery, connection }] of this.#children) {
@@ -111,6 +112,7 @@ export class Children {
     return new Map([...this.#children].map(([name, { wanted }]) => [name, wanted.users.map(secretOf)]))
   }
 
+  /** What is known of a server; undefined if it does not run here. */
   observed(name: string): Observed | undefined {
     return this.#children.get(name)?.discovery.observed()
   }
@@ -128,7 +130,7 @@ export class Children {
     })
   }
 
-  /** Call when a call of this server was refused because of its state. */
+  /** Tries a failed server again. To be called when a call of the server was refused because of its state. */
   retryIfFailed(server: string): void {
     this.#children.get(server)?.discovery.retryIfFailed()
   }
@@ -179,6 +181,7 @@ export class Children {
     await Promise.allSettled([...children.map(({ shared }) => shared.end()), ...this.#closing])
   }
 
+  /** The running child with its new manifest if it needs no new connection; otherwise a new child. The caller ends the old one. */
   #keepOrBegin(wanted: DesiredServer): Child {
     const { server, folder, inputs } = wanted
     const restarts = this.#restarts.get(server.metadata.name)
@@ -208,8 +211,8 @@ export class Children {
   }
 
   #launchFor(wanted: DesiredServer, user: ConnectedUser): Upstream {
-    const own = wanted.users.find(({ key }) => key === user.key)
-    return this.#deps.launch({ ...wanted, inputs: withUser(wanted.inputs, own) }, user)
+    const credentials = wanted.users.find(({ key }) => key === user.key)
+    return this.#deps.launch({ ...wanted, inputs: withUser(wanted.inputs, credentials) }, user)
   }
 
   #pinsOf(child: Pick<Child, 'server'>, folder: string): PinnedTools {
@@ -230,7 +233,7 @@ export class Children {
   }
 }
 
-/** Shares one upstream between discovery and the router's pool. It is closed when all leases have been closed. */
+/** Shares one upstream between discovery and the router's pool. It is closed when all leases have been closed or released. */
 class SharedUpstream {
   readonly #upstream: Upstream
   #leases = 0
@@ -239,6 +242,7 @@ class SharedUpstream {
     this.#upstream = upstream
   }
 
+  /** The upstream, counted as one more user until `close` or `release`. */
   lease(): Upstream {
     this.#leases++
     let held = true
@@ -259,6 +263,7 @@ class SharedUpstream {
     }
   }
 
+  /** Gives up one lease; closes the upstream if it was the last. */
   async release(): Promise<void> {
     if (--this.#leases <= 0) await this.end()
   }
@@ -268,7 +273,7 @@ class SharedUpstream {
   }
 }
 
-/** Stands in for a server that was removed between a snapshot and a call. */
+/** An upstream whose calls fail, for a server that was removed after the snapshot that a call is based on. */
 function removedUpstream(): Upstream {
   const fail = () =>
     Promise.reject(

@@ -22,7 +22,7 @@ export type ConsoleHostOptions = {
 
 export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
   const { children, approvals, tails, reloader, isReady } = options
-  const keptOf = (name: string) => {
+  const approvalsOf = (name: string) => {
     const wanted = children.desiredServer(name)
     return wanted && approvals.load(subjectOf(wanted.server, wanted.folder))
   }
@@ -38,7 +38,7 @@ export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
       return wanted && shownManifest(wanted.server)
     },
     async changes(name) {
-      const { approved, found } = (await keptOf(name)) ?? { approved: [] }
+      const { approved, found } = (await approvalsOf(name)) ?? { approved: [] }
       if (!found) return { changes: [] }
       return { digest: changesOf(approved, found)?.digest, changes: diffTools(approved, found) }
     },
@@ -49,7 +49,7 @@ export function createConsoleHost(options: ConsoleHostOptions): ConsoleHost {
 async function act(action: ConsoleAction, options: ConsoleHostOptions): Promise<void> {
   const { children } = options
   const { server } = action
-  if (!children.desiredServer(server)) throw notRun(server)
+  if (!children.desiredServer(server)) throw notRunning(server)
   if (action.action === 'approve') return approve(server, action.digest, options)
   if (action.action === 'read') children.refresh(server)
   else if (action.action === 'wake') await children.wake(server)
@@ -63,7 +63,7 @@ async function approve(
   { children, approvals }: ConsoleHostOptions,
 ): Promise<void> {
   const wanted = children.desiredServer(server)
-  if (!wanted) throw notRun(server)
+  if (!wanted) throw notRunning(server)
   const subject = subjectOf(wanted.server, wanted.folder)
   const { approved, found } = (await approvals.load(subject)) ?? { approved: [] }
   if (!found || changesOf(approved, found)?.digest !== digest)
@@ -92,7 +92,7 @@ function serverOf(children: Children, name: string): ReturnType<ConsoleHost['ser
   }
 }
 
-function notRun(server: string): Fault {
+function notRunning(server: string): Fault {
   return new Fault(
     'not_found',
     `The server ${server} does not run here: see its manifest and the reported problems.`,

@@ -33,6 +33,7 @@ export type Desired = {
 }
 
 export type DesireOptions = {
+  /** The desired state so far. */
   current?: Desired
   /** Problems of invalid manifests that may be meant as an McpGateway. */
   broken?: readonly Problem[]
@@ -44,7 +45,7 @@ export type DesireOptions = {
 
 /**
  * `gatewayName` selects one of several gateways. Without it, there must be at most one gateway, and `broken` must be empty. If no gateway
- * can be chosen, that of `current` stays.
+ * can be chosen, that of `current` stays. `now`: milliseconds since the epoch.
  */
 export function desire(
   manifests: readonly PlacedManifest[],
@@ -72,6 +73,7 @@ export function desire(
     now,
   })
   problems.push(...resolved.problems.map(problem => locate(problem, manifests)))
+  // Since nothing is observed, `starting` is the state of every server that shall run.
   const running = resolved.config.servers.flatMap(({ name, status }) => {
     const place = places.get(name)
     return place && status.state === 'starting' ? [place] : []
@@ -95,10 +97,13 @@ export function configMapValues(
   gateway: McpGateway | undefined,
 ): ConfigMapValues {
   const namespace = gateway?.metadata.namespace ?? DEFAULT_NAMESPACE
-  const own = configMaps.filter(({ metadata }) => (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace)
-  return new Map(own.map(({ metadata, data = {} }) => [metadata.name, data]))
+  const inNamespace = configMaps.filter(
+    ({ metadata }) => (metadata.namespace ?? DEFAULT_NAMESPACE) === namespace,
+  )
+  return new Map(inNamespace.map(({ metadata, data = {} }) => [metadata.name, data]))
 }
 
+/** The gateway to serve; neither `gateway` nor `undecided` if there is none and none is wanted. */
 function chooseGateway(
   manifests: readonly PlacedManifest[],
   wanted: string | undefined,
@@ -119,6 +124,7 @@ function chooseGateway(
   }
 }
 
+/** `stays`: the end of the message that says which gateway is still served. `isFirst`: none is served yet. */
 function whyUndecided(
   names: string,
   wanted: string | undefined,
@@ -142,7 +148,10 @@ function whyUndecided(
   }
 }
 
-/** Servers of different namespaces can have the same name. The server in the gateway's namespace is used, or else the first one. */
+/**
+ * The servers by name: those in the gateway's namespace, or without a gateway those of all namespaces, where names can repeat: then the first
+ * is used, and a problem is added for each other one.
+ */
 function onePerName(
   manifests: readonly PlacedManifest[],
   gateway: McpGateway | undefined,
@@ -153,10 +162,10 @@ function onePerName(
   const servers = manifests.flatMap(place =>
     place.manifest.kind === 'McpServer' ? [{ server: place.manifest, place }] : [],
   )
-  const own = ({ server }: { server: McpServer }) =>
+  const inNamespace = ({ server }: { server: McpServer }) =>
     (server.metadata.namespace ?? DEFAULT_NAMESPACE) === namespace
-  const ordered = gateway ? servers.filter(own) : servers
-  for (const { server, place } of ordered) {
+  const candidates = gateway ? servers.filter(inNamespace) : servers
+  for (const { server, place } of candidates) {
     const { name } = server.metadata
     if (!places.has(name)) places.set(name, { server, folder: place.folder })
     else {
@@ -167,6 +176,7 @@ function onePerName(
   return places
 }
 
+/** The problem with the place of its manifest. */
 function locate({ kind, name, ...found }: ResolveProblem, manifests: readonly PlacedManifest[]): Problem {
   const problem = { ...found, message: `${name}: ${found.message}` }
   const place = manifests.find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)

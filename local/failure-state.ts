@@ -22,6 +22,7 @@ const REASONS: Partial<Record<FaultCode, string>> = {
   io: 'StartFailed',
 }
 
+/** The reason is that of the Fault's details, if it has one, otherwise by its code. */
 export function failureOf(error: unknown): Failure {
   const code = error instanceof Fault ? error.code : undefined
   const named = error instanceof Fault ? error.details.reason : undefined
@@ -32,7 +33,7 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** Shortens the output of installers and servers to one line; the log contains all of it. */
+/** Shortens a text of several lines, such as the output of an installer, to one line of limited length. The log contains all of it. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= MAX_MESSAGE_CHARACTERS ? line : `${line.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`

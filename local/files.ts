@@ -27,7 +27,7 @@ export type Loaded = {
   manifests: PlacedManifest[]
   /** Secrets and inputs of client configs. */
   imported: ImportedValues[]
-  /** With file, line and field. */
+  /** Errors, with file, line and field if known. */
   problems: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
@@ -41,6 +41,7 @@ type ParsedFile = Pick<ManifestFile, 'problems' | 'broken'> & {
   imported?: ImportedValues
   notes?: Problem[]
 }
+/** `now`: the current result. `good` and `imported`: its valid manifests and their values, with the last valid state of broken ones. */
 type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; imported?: ImportedValues }
 
 /** Remembers parsed files, so that `scan` parses only changed ones. */
@@ -104,7 +105,7 @@ export class ManifestFiles {
     return url !== undefined && this.#own !== undefined && leadsTo(this.#own, url)
   }
 
-  /** Files in the order of the paths, by name within a folder; not recursive, like kubectl. */
+  /** Files in the order of the paths, by name within a folder; not recursive, like kubectl. `given`: named by a path itself. */
   async #list(problems: Problem[]): Promise<{ file: string; given: boolean }[]> {
     const files = new Map<string, boolean>()
     for (const path of this.#paths) {
@@ -154,6 +155,7 @@ export class ManifestFiles {
   }
 }
 
+/** Whether an earlier valid state of an McpGateway is used in place of a broken manifest. */
 function keepsGateway({ now, good }: KnownFile): boolean {
   return good.some(placed => placed.manifest.kind === 'McpGateway' && !now.manifests.includes(placed))
 }
@@ -170,7 +172,7 @@ function nothingFound(paths: readonly string[]): Problem {
   return { reason: 'NothingFound', message, file }
 }
 
-/** Whether a file that this file refers to could not be read: it may be readable now. */
+/** Whether this file, or a file that it refers to, could not be read; it may be readable now. */
 function hasUnreadable({ problems, notes = [] }: ParsedFile): boolean {
   return [...problems, ...notes].some(({ reason }) => reason === UNREADABLE)
 }
@@ -200,6 +202,7 @@ function lastGood(now: ParsedFile, known: KnownFile | undefined): Pick<KnownFile
   return { good: [...now.manifests, ...kept], imported: joined(known.imported, now.imported) }
 }
 
+/** Both values; those of `now` take precedence. */
 function joined(
   old: ImportedValues | undefined,
   now: ImportedValues | undefined,

@@ -19,6 +19,7 @@ type Found = { secrets: GatewaySecrets; problems: Problem[] }
 
 export const NO_SECRETS: GatewaySecrets = { loginSecret: () => undefined }
 
+/** Values that cannot be read are absent, and reported as problems. */
 export async function readGatewaySecrets(gateway: McpGateway, values: ValueResolver): Promise<Found> {
   const problems: Problem[] = []
   const read = async (ref: SecretKey, path: string) => {

@@ -1,4 +1,4 @@
-/** Reads a client config: its servers become manifests; the values that these refer to stay in memory. */
+/** Reads a client config: converts its servers to manifests, and keeps the values that these refer to in memory. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
@@ -10,7 +10,7 @@ export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
 
 type Env = Readonly<Record<string, string>>
 
-/** `env`: values for variables in commands and URLs. */
+/** Converts the text of a client config. `env`: values for variables in commands and URLs. `broken`: see `ManifestFile`. */
 export function readClientConfig(text: string, file: string, env: Env) {
   const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}), readEnvFile })
   const { servers, secrets, inputs, folder, problems, notes, broken } = config

@@ -19,7 +19,7 @@ export type LaunchInputs = {
   exchangeSecret?: string
   /** References that could not be resolved: the server is not started. */
   problems: Problem[]
-  /** HMAC of all values and the folder. It has a key, so that it reveals no secret. */
+  /** HMAC of all values and the folder, in hex; unlike a plain hash, it does not allow secrets to be guessed. */
   digest: string
   /** The files in the command line with their sizes and modification times, as part of the cache's key. Empty for other sources. */
   files: string
@@ -60,7 +60,7 @@ export async function resolveInputs(
   return { ...found, secrets: env.secret, problems, digest, files: await commandFiles(server, folder) }
 }
 
-/** Part of the cache's key, so that the cached list of a server under development becomes invalid when its files change. */
+/** As `LaunchInputs.files`: the cached list of a server under development becomes invalid when its files change. */
 async function commandFiles({ spec: { command } }: McpServer, folder: string): Promise<string> {
   if (!command) return ''
   const words = [command.run, ...command.args].filter(word => /[./]/.test(word))

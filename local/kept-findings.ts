@@ -9,7 +9,7 @@ import { type ApprovalRecord, createApprovals } from './approvals.ts'
 import { createCatalogCache } from './catalog-cache.ts'
 import { type DesiredServer, listRevision, subjectOf } from './children.ts'
 
-/** Returns notes in the order of the servers. There are none for a server that was never run with this cache. */
+/** Returns notes in the order of the servers. Servers that were never run with this cache have none. */
 export async function keptFindings(
   servers: readonly DesiredServer[],
   cacheFolder: string,

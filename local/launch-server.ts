@@ -43,8 +43,8 @@ type Command = {
 }
 
 /**
- * Nothing is installed or started before the upstream's first use. `user`: the user of the upstream, for `sessions: perUser`; its process
- * then runs until the upstream is closed, because the user may come back to its state.
+ * Nothing is installed or started before the upstream's first use. `user`: the user of the upstream, for `sessions: perUser`. A process of
+ * a user runs until the upstream is closed, because the user may come back to its state.
  */
 export function launch(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
   if (desired.server.spec.remote) return launchRemote(desired, deps, user)
@@ -70,7 +70,7 @@ function launchRemote(desired: DesiredServer, deps: LaunchDeps, user?: Connected
   )
 }
 
-/** For a user, the user's own credentials; those in the server's manifest are then only for reading lists. */
+/** The login at a remote server: for a user, that user's credentials. Those in the manifest then serve only to read lists. */
 function authOf(
   desired: DesiredServer,
   upstream: Pick<RemoteSpec, 'url' | 'transport'>,
@@ -88,7 +88,7 @@ function authOf(
   }
   if (oauth) return createTokenSource({ ...oauth, clientSecret, upstream, guard }, clock)
   if (desired.knowsCallers) return undefined
-  // The person at this machine is the only user, and most servers show their lists to no one else.
+  // The person at this machine is the only user, and most servers show their lists only to users who are logged in.
   return perUser?.oauth && Object.keys(inputs.headers).length === 0 ? loginTokens(desired) : undefined
 }
 
@@ -117,6 +117,7 @@ function sharing(sessions: McpServer['spec']['sessions']): 'shared' | 'perClient
   return sessions === 'perClient' ? sessions : 'shared'
 }
 
+/** The command that starts a stdio server; installs its package first. */
 async function commandOf({ server, folder, inputs }: DesiredServer, deps: LaunchDeps): Promise<Command> {
   const { npm, pypi, image, command } = server.spec
   const { secrets } = inputs

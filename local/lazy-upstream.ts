@@ -1,4 +1,4 @@
-/** An upstream that is created on first use, because this can take time, such as for an installation. Concurrent callers share the attempt. */
+/** An upstream that is created on first use, because its creation can take long, such as an installation. Concurrent callers share the attempt. */
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
@@ -83,6 +83,7 @@ export class LazyUpstream implements Upstream {
     return waitFor(this.#made, signal)
   }
 
+  /** Starts to create the upstream, or fails at once if the last attempt has just failed. */
   #begin(): Promise<Upstream> {
     if (this.#failed && this.#clock.now() - this.#failed.at < FAILURE_KEPT_MS) {
       const { error } = this.#failed

@@ -85,11 +85,11 @@ export type LocalGateway = {
   consoleUrl?: string
   /** Whether every server has a list, cached or discovered, or has failed. */
   ready(): boolean
+  /** Number of packages that are being installed. */
   installing(): number
   status(): LocalStatus
-  /** As Router.users. */
+  /** These two are as in Router. */
   users: Router['users']
-  /** As Router.endUser. */
   endUser: Router['endUser']
   /** The served catalog; undefined before the first list. */
   catalog(): Catalog | undefined
@@ -190,7 +190,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     publisher.setDesired(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
-  const given = {
+  const reading = {
     env,
     gateway: options.gateway,
     secretsFolder: options.secretsFolder,
@@ -198,7 +198,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     runsScripts,
     digestKey,
   }
-  const reloader = new Reloader({ ...given, files, clock, onRead, onFindings })
+  const reloader = new Reloader({ ...reading, files, clock, onRead, onFindings })
   const laptop: Laptop = { ...base, children, publisher, reloader }
   return laptop
 }

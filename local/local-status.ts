@@ -31,7 +31,7 @@ export type ServerStatusLine = {
   incomplete: ServerCatalog['incomplete']
   /** The negotiated MCP revision. */
   protocol?: string
-  /** Client features that the server cannot use, and why. */
+  /** A sentence about client features that the server cannot use, and why. */
   notOffered?: string
   /** Tools that changed since they were approved: reported, or held back. */
   changes?: ToolChanges & { pin?: 'Warn' | 'Hold' }

@@ -33,7 +33,7 @@ const BITS = 5
 /** The anonymous user of a laptop. */
 const LOCAL = { issuer: 'local', subject: 'user' }
 
-/** Undefined for an anonymous caller. */
+/** The user with this identity; undefined for an anonymous caller. `issuers`: those of the gateway. */
 export function userOf(identity: Identity, issuers: readonly Issuer[] = []): User | undefined {
   const issuer = issuerOf(identity, issuers)
   return issuer === undefined ? undefined : makeUser(issuer, identity.subject)
@@ -56,7 +56,7 @@ function makeUser(issuer: string, subject: string): User {
   return { key, digest, id: idOfUser(digest), subject: `${issuer}#${subject}` }
 }
 
-/** For users of identity providers, the URL of the issuer, which is unique; names in manifests may repeat. */
+/** The issuer part of a user's key. For users of identity providers it is the URL, which is unique; names in manifests may repeat. */
 function issuerOf({ kind, issuer = '' }: Identity, issuers: readonly Issuer[]): string | undefined {
   switch (kind) {
     case 'anonymous':

@@ -73,7 +73,7 @@ export function parseKnown(text: string): KnownPackages {
   throw new Fault('invalid_data', 'it contains an invalid record')
 }
 
-/** Whether a value looks like an integrity, such as `sha512-…`. Digests of pinned tools do not. */
+/** Whether a value looks like an integrity, such as `sha512-…`. Digests of pinned tools, which are approved in the same way, do not. */
 export function isIntegrity(value: unknown): value is string {
   return isText(value) && INTEGRITY.test(value)
 }

@@ -35,6 +35,7 @@ export async function installNpm(
   return { version: String(manifest.version ?? source.version), program: join(home, program) }
 }
 
+/** The release that the lock file selects. */
 async function readLocked(source: PackageSource, folder: string): Promise<Release> {
   const lock: unknown = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'))
   const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {}
@@ -54,6 +55,7 @@ export async function npmCommand(
   return (await isScript(program)) ? { command: node, args: [program] } : { command: program, args: [] }
 }
 
+/** Rethrows an error of npm, as Fault `io` with reason PackageManagerMissing if npm could not be started. */
 function explain(error: unknown): never {
   if (error instanceof Fault && /could not be started/.test(error.message))
     throw new Fault('io', 'npm was not found on the PATH. Install Node.js with npm, then try again.', {

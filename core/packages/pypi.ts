@@ -35,7 +35,7 @@ export async function installPypi(
   return installed
 }
 
-/** pip installs from an index without TLS only with `--trusted-host`. */
+/** The options of pip for an index. pip uses an index without TLS only with `--trusted-host`. */
 function pipIndex(registry: string | undefined): string[] {
   if (!registry) return []
   const { protocol, hostname } = new URL(registry)
@@ -49,6 +49,7 @@ async function succeeds(command: string, args: string[], options: RunOptions): P
   )
 }
 
+/** The first Python on the PATH that is new enough and has venv and pip. */
 async function findPython(options: RunOptions): Promise<string> {
   const [major, minor] = OLDEST_PYTHON
   const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`
@@ -96,10 +97,10 @@ const VARYING_FILES =
 async function digestOfFiles(packages: string, info: string): Promise<string | undefined> {
   const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
   const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
-  const own = [...new Set(names)].filter(name => !VARYING_FILES.test(name) && !isAbsolute(name)).sort()
-  if (own.length === 0) return undefined
+  const files = [...new Set(names)].filter(name => !VARYING_FILES.test(name) && !isAbsolute(name)).sort()
+  if (files.length === 0) return undefined
   const digest = createHash('sha256')
-  for (const name of own) {
+  for (const name of files) {
     const content = await readFile(join(packages, name)).catch(() => Buffer.alloc(0))
     digest.update(`${name}\0${createHash('sha256').update(content).digest('hex')}\n`)
   }
@@ -124,6 +125,7 @@ function consoleScripts(entryPoints: string): string[] {
   return [...section.matchAll(/^\s*([^\s=#;]+)\s*=/gm)].map(match => match[1] ?? '')
 }
 
+/** The requested script, otherwise the only one, otherwise the one with the package's name. */
 function chooseScript(source: PackageSource, scripts: string[]): string {
   const script =
     source.bin ||

@@ -71,16 +71,17 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
+/** Keeps the last lines of a text that arrives in pieces. */
 function createTail(): { add(text: string): void; text(): string } {
   let lines: string[] = []
-  let open = ''
+  let unfinished = ''
   return {
     add(text) {
-      const parts = (open + text).split(/\r?\n|\r/)
-      open = (parts.pop() ?? '').slice(0, KEPT_LINE_LENGTH)
+      const parts = (unfinished + text).split(/\r?\n|\r/)
+      unfinished = (parts.pop() ?? '').slice(0, KEPT_LINE_LENGTH)
       lines.push(...parts.filter(line => line.trim() !== '').map(line => line.slice(0, KEPT_LINE_LENGTH)))
       lines = lines.slice(-KEPT_LINES)
     },
-    text: () => [...lines, open].filter(line => line.trim() !== '').join('\n'),
+    text: () => [...lines, unfinished].filter(line => line.trim() !== '').join('\n'),
   }
 }

@@ -2,9 +2,9 @@
  * Converts a client's own list of MCP servers (`mcp.json`, `.mcp.json`, `claude_desktop_config.json`, VS Code's `mcp.json`) into
  * manifests. Pure.
  *
- * Values in `env` and `headers` that contain variables (`${env:NAME}`, `${NAME:-default}`, `${input:id}`) or look like secrets are not
- * written into a manifest, so that it can be saved to a file. Instead, it has a `secretKeyRef` to a Secret `<server>-secrets`, which exists
- * only in `secrets` of the result, as parts that `fillVariables` joins when they are needed.
+ * A manifest may be saved to a file. Therefore it does not contain values in `env` and `headers` that contain variables (`${env:NAME}`,
+ * `${NAME:-default}`, `${input:id}`) or look like secrets, but a `secretKeyRef` to a Secret `<server>-secrets`. This Secret exists only in
+ * `secrets` of the result, as parts that `fillVariables` joins when a value is needed.
  */
 import { basename, dirname } from 'node:path'
 import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
@@ -70,7 +70,7 @@ export function isClientConfig(text: string): boolean {
   return root !== undefined && !findNodeAtLocation(root, ['apiVersion']) && tableOf(root) !== undefined
 }
 
-/** Never throws. A broken entry does not affect the others. */
+/** Converts the text of a config. Never throws; a broken entry does not affect the others. */
 export function importConfig(text: string, options: ImportOptions): ImportedConfig {
   const folder = workspaceOf(options.file)
   const config: ImportedConfig = { servers: [], secrets: {}, inputs: {}, folder, problems: [], notes: [] }
@@ -93,6 +93,7 @@ export function importConfig(text: string, options: ImportOptions): ImportedConf
   return config
 }
 
+/** The table of servers: its path in the config, and its node in the syntax tree. */
 type Table = { path: string[]; node: Node }
 type Entry = { name: string; key: Node; value: Node }
 type Reading = { text: string; options: ImportOptions; config: ImportedConfig }
@@ -199,7 +200,7 @@ function inputsOf(root: Node): Record<string, ImportedInput> {
   return inputs
 }
 
-/** A config in `.vscode/`, `.cursor/` and the like belongs to the parent folder. */
+/** The workspace that a config belongs to: its folder, or the parent of a folder such as `.vscode` or `.cursor`. */
 function workspaceOf(file: string): string {
   const folder = dirname(file)
   return /^\.[^.]/.test(basename(folder)) ? dirname(folder) : folder
@@ -221,6 +222,7 @@ function offsetOf(entry: Entry, path: readonly string[]): number {
   return offset
 }
 
+/** A step of a path: digits are the position in a list. */
 function step(name: string): string | number {
   return /^\d+$/.test(name) ? Number(name) : name
 }

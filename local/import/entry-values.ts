@@ -114,6 +114,7 @@ export function fill(text: string, path: readonly string[], context: EntryContex
   return void context.problem('VariableUnset', message, path)
 }
 
+/** A plain value, or a reference if it looks like a secret or has variables that are filled in later. */
 function namedValue(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const filled = fillVariables(parts, noValues)
   const isFinal = isPlain(parts) || !context.lookup
@@ -140,6 +141,7 @@ function variablesIn(parts: readonly Part[]): string {
   return `contains ${writeVariables(parts.filter(part => part.kind !== 'text'))}`
 }
 
+/** The parts of a text; undefined, with a problem, if it contains a variable that only the client can resolve. */
 function split(text: string, path: readonly string[], context: EntryContext): Part[] | undefined {
   const { parts, foreign } = parseVariables(text, context.folders)
   if (foreign === undefined) return parts

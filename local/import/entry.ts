@@ -20,6 +20,7 @@ const READ_FIELDS = new Set(
 )
 const URL_FIELDS = ['url', 'serverUrl', 'httpUrl']
 
+/** Returns undefined if the source is not valid; the problem was then reported to `context`. */
 export function convertEntry(entry: JsonObject, context: EntryContext): ConvertedEntry | undefined {
   const secrets: NamedParts = {}
   const source = sourceSpec(entry, secrets, context)
@@ -88,9 +89,9 @@ function remoteSpec(
 function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext) {
   const words = commandLine(entry, context)
   const fromFile = fileValues(entry, secrets, context)
-  const own = namedValues(entry, 'env', secrets, context)
-  const names = new Set(own?.map(({ name }) => name))
-  const env = own && fromFile && [...fromFile.filter(({ name }) => !names.has(name)), ...own]
+  const fromEntry = namedValues(entry, 'env', secrets, context)
+  const names = new Set(fromEntry?.map(({ name }) => name))
+  const env = fromEntry && fromFile && [...fromFile.filter(({ name }) => !names.has(name)), ...fromEntry]
   const cwd = entry.cwd
   if (cwd !== undefined && typeof cwd !== 'string') {
     context.problem('InvalidType', 'must be a folder in quotes', ['cwd'])
@@ -100,9 +101,10 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
   if (command === undefined || env === undefined) return undefined
   noteSecretArguments(entry, context)
   const source = sourceOf(command, args, folder)
-  const placed = source.command || folder === undefined || folder === context.folders.workspace
+  // Packages always run in the workspace; a package with another folder stays a command.
+  const runsInFolder = source.command || folder === undefined || folder === context.folders.workspace
   return {
-    ...(placed ? source : { command: { run: command, args, cwd: folder } }),
+    ...(runsInFolder ? source : { command: { run: command, args, cwd: folder } }),
     ...(env.length > 0 && { env }),
   }
 }
@@ -165,6 +167,7 @@ function toolFilter(entry: JsonObject, context: EntryContext): McpServerSpecInpu
   return { ...(allow.length > 0 && { allow }), ...(deny.length > 0 && { deny }) }
 }
 
+/** Adds a note for each field that has no effect. */
 function noteFields(entry: JsonObject, context: EntryContext): void {
   for (const field of Object.keys(entry)) {
     if (READ_FIELDS.has(field) || CLIENT_FIELDS.has(field)) continue

@@ -3,7 +3,7 @@ import type { McpServerSpecInput } from '../../crds/server.ts'
 
 export type StdioSource = Pick<McpServerSpecInput, 'npm' | 'pypi' | 'command'>
 
-/** Commands that download and run a package. `quiet`: flags to ignore. `from`: flags whose value is the package. */
+/** Commands that download and run a package. `quiet`: flags to ignore. `from`: flags whose value is the package; its program then follows. */
 const RUNNERS: readonly { words: string[]; quiet: string[]; from: string[]; registry: 'npm' | 'pypi' }[] = [
   { words: ['npx'], quiet: ['-y', '--yes', '-q', '--quiet'], from: ['-p', '--package'], registry: 'npm' },
   {
@@ -39,7 +39,7 @@ export function sourceOf(command: string, args: readonly string[], cwd: string |
 }
 
 function packageOf(words: readonly string[]): StdioSource | undefined {
-  const runner = RUNNERS.find(({ words: own }) => own.every((word, index) => words[index] === word))
+  const runner = RUNNERS.find(({ words: prefix }) => prefix.every((word, index) => words[index] === word))
   if (!runner) return undefined
   const rest = words.slice(runner.words.length)
   let from: string | undefined
@@ -66,6 +66,7 @@ function build(registry: 'npm' | 'pypi', spec: string, bin: string, args: string
   return registry === 'npm' ? { npm: source } : { pypi: source }
 }
 
+/** The flag and its value in `--flag=value`; undefined if it has none. */
 function splitFlag(word: string): [string, string | undefined] {
   const at = word.startsWith('--') ? word.indexOf('=') : -1
   return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)]

@@ -33,6 +33,7 @@ function originOf(parts: readonly Part[]): string {
   return `was ${writeVariables(parts.map(withoutValues))}`
 }
 
+/** The part without text that may be secret, and without a default value. */
 function withoutValues(part: Part): Part {
   if (part.kind === 'env') return { kind: 'env', name: part.name }
   return part.kind === 'input' || /^[A-Za-z]{1,10} $/.test(part.text) ? part : { kind: 'text', text: '…' }

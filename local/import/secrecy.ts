@@ -8,7 +8,7 @@ const SECRET_WORDS = new Set(
 const SECRET_VALUE =
   /^(Bearer|Basic|token)\s|^(sk|pk|rk|gh[opsur]|glpat|xox[abpr]|github_pat|AKIA|AIza|hf|npm|pypi|dop_v1|lin_api|ntn|secret)[-_A-Za-z0-9]{12,}|^eyJ[\w-]+\.[\w-]+\.|:\/\/[^/\s:@]+:[^/\s@]+@/
 
-/** Checks the name (`GITHUB_TOKEN`, `x-api-key`) and the format of the value (`Bearer …`, `ghp_…`, a URL with a password). */
+/** Guesses by the name (`GITHUB_TOKEN`, `x-api-key`) and the format of the value (`Bearer …`, `ghp_…`, a URL with a password). */
 export function looksSecret(name: string, value: string): boolean {
   if (value === '') return false
   const words = name

@@ -21,7 +21,10 @@ function isName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && name !== RESERVED_NAME && NAME_PATTERN.test(name)
 }
 
-/** `Größe 2` → `grosse-2`; `21st.dev` → `mcp-21st-dev`; empty for a name without Latin letters or digits. */
+/**
+ * `Größe 2` → `grosse-2`; `21st.dev` → `mcp-21st-dev`; empty for a name without Latin letters or digits. Ends with `-`, which is not valid,
+ * if it is reserved or too long: the name then gets a hash.
+ */
 function slugOf(name: string): string {
   const plain = name.replaceAll('ß', 'ss').normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '')

@@ -11,7 +11,7 @@ export type Folders = { workspace: string; home?: string }
 /** Returns the value of a variable, undefined if it has none. */
 export type Lookup = (part: Exclude<Part, { kind: 'text' }>) => string | undefined
 
-const FORM = /\$\{([^{}]*)\}/g
+const VARIABLE = /\$\{([^{}]*)\}/g
 const ENV_FORM = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 const INPUT_FORM = /^input:(.+)$/
 /** Variables that only VS Code or Cursor can resolve. */
@@ -23,7 +23,7 @@ export function parseVariables(text: string, folders: Folders): { parts: Part[];
   const parts: Part[] = []
   let foreign: string | undefined
   let from = 0
-  for (const match of text.matchAll(FORM)) {
+  for (const match of text.matchAll(VARIABLE)) {
     const part = parseForm(match[1] ?? '', folders)
     if (part === 'foreign') foreign ??= match[0]
     if (part === undefined || part === 'foreign') continue
@@ -53,10 +53,12 @@ export function writeVariables(parts: readonly Part[]): string {
   return parts.map(writePart).join('')
 }
 
+/** Whether there are no variables. */
 export function isPlain(parts: readonly Part[]): boolean {
   return parts.every(part => part.kind === 'text')
 }
 
+/** The part for the content of `${…}`; undefined if it is not a variable and stays as it is. */
 function parseForm(form: string, { workspace, home }: Folders): Part | 'foreign' | undefined {
   if (form === 'workspaceFolder') return { kind: 'text', text: workspace }
   if (form === 'workspaceFolderBasename') return { kind: 'text', text: workspace.split('/').at(-1) ?? '' }
@@ -78,6 +80,7 @@ function writePart(part: Part): string {
   return `\${${part.name}${part.default === undefined ? '' : `:-${part.default}`}}`
 }
 
+/** Adds a text to the last part if that is a text, so that there are never two in a row. */
 function addText(parts: Part[], text: string): void {
   const last = parts.at(-1)
   if (text === '') return

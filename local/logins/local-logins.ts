@@ -1,4 +1,4 @@
-/** Logins at the servers of a local gateway: of its users, as in a cluster, if it has `auth`; else of the person at this machine. */
+/** Logins at the servers of a local gateway: if it has `auth`, those of its users, as in a cluster; else those of the person at this machine. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
@@ -34,11 +34,11 @@ export type LocalLoginsOptions = {
 
 export type LocalLogins = {
   pages: LoginPages
-  /** Call with all servers that have a manifest, running or not. Deletes the logins at servers that stay missing. */
+  /** To be called with all servers that have a manifest, running or not. Deletes the logins at servers that stay missing. */
   update(servers: readonly McpServer[]): void
   /** Tokens of a user, or without `user` of the person at this machine. Undefined if users do not log in to the server. */
   tokens(desired: DesiredServer, user?: User): TokenSource | undefined
-  /** Call once the router listens, with its port. The URLs of the login pages of the person at this machine contain it. */
+  /** To be called once the router listens, with its port. The URLs of the login pages of the person at this machine contain it. */
   open(port: number): void
   /** Resolves once no file of a login is being written. */
   close(): Promise<void>
@@ -80,7 +80,7 @@ export function createLocalLogins({
       attach: means => users.attach(means),
       host: () => (users.knowsUsers() ? users : person),
     },
-    // Omits the default port, as browsers do.
+    // URL.origin omits the default port, as browsers do.
     open: port => resolve(new URL(`http://127.0.0.1:${port}`).origin),
     update: servers => removed.update(servers.map(({ metadata }) => metadata.name)),
     async close() {
@@ -96,7 +96,7 @@ export function createLocalLogins({
   }
 }
 
-/** Undefined if users do not log in to it. */
+/** The server as logins see it; undefined if users do not log in to it. */
 function loginServer({ server, inputs }: DesiredServer): LoginServer | undefined {
   const { remote, auth } = server.spec
   const oauth = auth?.perUser?.oauth

@@ -15,11 +15,11 @@ export class Heartbeats {
   /** Calls `beat` every 15 s or sooner, until the returned function is called. */
   add(beat: () => void): () => void {
     // A new function for each call: the same stream may be added more than once.
-    const own = () => beat()
-    this.#beats.add(own)
+    const entry = () => beat()
+    this.#beats.add(entry)
     this.#timer ??= this.#later()
     return () => {
-      this.#beats.delete(own)
+      this.#beats.delete(entry)
       if (this.#beats.size > 0) return
       this.#timer?.cancel()
       this.#timer = undefined

@@ -1,4 +1,4 @@
-/** One call of the 2026 era whose caller can be asked: it outlives its first POST, and continues with the POST that carries the answers. */
+/** A call of the 2026 era whose caller can be asked. If a POST is answered with questions, the call continues in the POST with the answers. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../async.ts'
 import { faultOf } from '../../deadline.ts'
@@ -18,7 +18,7 @@ type Waiting = {
   progressToken: JsonValue | undefined
   resolve: (reply: McpResponse) => void
   reject: (error: unknown) => void
-  /** Removes the abort listener. */
+  /** Detaches the call from this POST, whose end then no longer aborts it. */
   leave: () => void
 }
 
@@ -60,6 +60,7 @@ export class HeldCall {
     return this.#request.text?.length ?? 0
   }
 
+  /** Runs the handler. Resolves with its reply, or with `input_required` if there are questions first. Rejects as the handler does. */
   start(handler: McpHandler, response: PostResponse): Promise<McpResponse> {
     this.#first = response
     const answered = this.#await(response, this.#request)
@@ -77,20 +78,21 @@ export class HeldCall {
 
   /** Whether a request repeats this call: same caller, and same params except those that belong to a single POST. */
   isRepeatedBy({ caller, route, method, params }: McpRequest): boolean {
-    const own = this.#request
-    if (caller.client !== own.caller.client || method !== own.method) return false
+    const first = this.#request
+    if (caller.client !== first.caller.client || method !== first.method) return false
     return (
-      isDeepStrictEqual(route, own.route) && isDeepStrictEqual(stableParams(params), stableParams(own.params))
+      isDeepStrictEqual(route, first.route) &&
+      isDeepStrictEqual(stableParams(params), stableParams(first.params))
     )
   }
 
-  /** Continues with the POST that carries answers; asks unanswered questions again. */
+  /** Continues in a POST with answers; asks unanswered questions again. Settles as `start` does. */
   resume(request: McpRequest, response: PostResponse): Promise<McpResponse> {
     const answered = this.#await(response, request)
     const { inputResponses } = request.params
     for (const [key, question] of [...this.#questions]) {
-      const given = isObject(inputResponses) ? inputResponses[key] : undefined
-      if (isResponse(given)) question.settle({ result: given })
+      const answer = isObject(inputResponses) ? inputResponses[key] : undefined
+      if (isBareResult(answer)) question.settle({ result: answer })
     }
     if (this.#questions.size > 0) this.#sendQuestions()
     else this.#answer()
@@ -139,12 +141,13 @@ export class HeldCall {
     this.#outcome.then(post.resolve, post.reject)
   }
 
+  /** Sends a notification in the waiting POST. Progress gets the token of that POST, which may differ from that of the first. */
   #notify(notification: Notification): void {
     const post = this.#post
     if (!post) return
     const { progressToken } = post
-    const isOwn = notification.method !== 'notifications/progress' || post.response === this.#first
-    if (isOwn) post.notify?.(notification)
+    const sendAsIs = notification.method !== 'notifications/progress' || post.response === this.#first
+    if (sendAsIs) post.notify?.(notification)
     else if (progressToken !== undefined)
       post.notify?.({ ...notification, params: { ...notification.params, progressToken } })
   }
@@ -152,10 +155,10 @@ export class HeldCall {
   async #ask(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> {
     if (!isQuestion(request.method) || missingCapabilities(request, this.#request.caller.capabilities))
       return { error: unaskable(request) }
-    const { signal: own } = this.#request.caller
-    const gone = () => faultOf(own.aborted ? own : signal)
+    const { signal: callSignal } = this.#request.caller
+    const abortFault = () => faultOf(callSignal.aborted ? callSignal : signal)
     if (this.#outcome) throw callOver()
-    if (own.aborted || signal.aborted) throw gone()
+    if (callSignal.aborted || signal.aborted) throw abortFault()
     if (this.#questions.size >= MAX_QUESTIONS)
       return {
         error: { code: INTERNAL_ERROR, message: 'The caller has too many questions to answer already' },
@@ -164,17 +167,18 @@ export class HeldCall {
     return new Promise((resolve, reject) => {
       const settle = (answer: McpResponse | Fault) => {
         this.#questions.delete(key)
-        for (const one of [own, signal]) one.removeEventListener('abort', onAbort)
+        for (const one of [callSignal, signal]) one.removeEventListener('abort', onAbort)
         if (answer instanceof Fault) reject(answer)
         else resolve(answer)
       }
-      const onAbort = () => settle(gone())
-      for (const one of [own, signal]) one.addEventListener('abort', onAbort)
+      const onAbort = () => settle(abortFault())
+      for (const one of [callSignal, signal]) one.addEventListener('abort', onAbort)
       this.#questions.set(key, { request, settle })
       this.#gathering ??= this.#clock.after(GATHER_MS, () => this.#sendQuestions())
     })
   }
 
+  /** Stores the call and answers the waiting POST with all open questions. */
   #sendQuestions(): void {
     this.#gathering?.cancel()
     this.#gathering = undefined
@@ -209,7 +213,7 @@ export function stableParams({ _meta, inputResponses, requestState, ...params }:
   return params
 }
 
-/** An answer is the bare result of the question, not a JSON-RPC response that contains it, as in the 2.x SDK. */
-function isResponse(response: JsonValue | undefined): response is JsonObject {
-  return isObject(response) && !('method' in response) && !('result' in response)
+/** Whether an answer is the result of the question itself, as the 2.x SDK requires, and not a JSON-RPC message that contains it. */
+function isBareResult(answer: JsonValue | undefined): answer is JsonObject {
+  return isObject(answer) && !('method' in answer) && !('result' in answer)
 }

@@ -37,7 +37,7 @@ export class HeldCalls {
     return new HeldCall(request, this.#clock, call => this.#hold(call)).start(handler, response)
   }
 
-  /** Passes answers to the call that waits for them; undefined if the server, not Portolan, issued the `requestState`. */
+  /** Passes answers to the call that waits for them; undefined if Portolan did not issue the `requestState`, but a server. */
   resume(request: McpRequest, response: PostResponse): Promise<McpResponse> | McpResponse | undefined {
     const state = request.params.requestState
     if (!this.#signer.claimsOurs(state)) return undefined
@@ -48,7 +48,7 @@ export class HeldCalls {
     if (held?.call.identityId !== request.caller.identity.id)
       return refused('The call that asked no longer waits')
     if (!held.call.isRepeatedBy(request))
-      return refused('The call that asked was another one: repeat it with the same name and arguments')
+      return refused('requestState belongs to a call with another name or other arguments')
     this.#release(state as string)
     return held.call.resume(request, response)
   }
@@ -88,6 +88,7 @@ export class HeldCalls {
   }
 }
 
+/** The error for answers that cannot be passed on. `why`: a sentence without its full stop. */
 function refused(why: string): McpResponse {
   const data = { reason: 'invalid_request_state' }
   return { error: { code: INVALID_PARAMS, message: `${why}; call the tool again.`, data } }

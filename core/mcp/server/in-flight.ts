@@ -49,8 +49,8 @@ export class InFlight {
 
   /** Aborts all requests of a client. */
   abortOf(client: string, reason: Fault): void {
-    const own = this.#entries.filter(({ key }) => key?.startsWith(`${client} `))
-    for (const { response } of own) response.abort(reason)
+    const ofClient = this.#entries.filter(({ key }) => key?.startsWith(`${client} `))
+    for (const { response } of ofClient) response.abort(reason)
   }
 
   /** Waits until all responses are sent. After `limitMs`, aborts the rest and gives them 500 ms to respond. */
@@ -62,6 +62,7 @@ export class InFlight {
     await this.#idle(ABORT_GRACE_MS, clock)
   }
 
+  /** Waits until all responses are sent, for `limitMs` at most. */
   async #idle(limitMs: number, clock: Clock): Promise<void> {
     if (this.#entries.length === 0) return
     const done = new AbortController()

@@ -13,7 +13,7 @@ type Question = readonly [key: string, request: ServerRequest]
 /** A server that still asks after this many repetitions is refused. */
 export const MAX_ROUNDS = 16
 const MAX_QUESTIONS = 32
-/** Delay before a repetition without questions, with which the server only asks to be called again. */
+/** Delay before the request is repeated for a reply without questions, with which the server only asks to be called again. */
 const RETRY_DELAY_MS = 250
 
 const NOTHING_WANTED: JsonRpcError = {
@@ -67,12 +67,13 @@ export function unaskableInput(
 
 function readQuestions(inputRequests: JsonValue | undefined): Question[] {
   if (!isObject(inputRequests)) return []
-  return Object.entries(inputRequests).map(([key, asked]) => {
-    const { method, params } = isObject(asked) ? asked : {}
+  return Object.entries(inputRequests).map(([key, question]) => {
+    const { method, params } = isObject(question) ? question : {}
     return [key, { method: String(method), ...(isObject(params) ? { params } : {}) }]
   })
 }
 
+/** The error for questions that this caller cannot be asked; undefined if it can be asked all. */
 function refusal(
   questions: readonly Question[],
   { caller: { ask, capabilities } }: McpRequest,

@@ -8,8 +8,8 @@ const ADDED: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']
 const ADDED_META: ReadonlySet<string> = new Set([META_SERVER_INFO])
 
 /**
- * The JSON text of a result for a caller of the 2025 era. `text`: the server's own JSON text, if kept. Only a result with `resultType` or
- * server info in `_meta` is of the 2026 era and rewritten; a `ttlMs` without these is the server's own field.
+ * The JSON text of a result for a caller of the 2025 era. `text`: the JSON text as the server sent it, if it was kept. Only a result with
+ * `resultType` or server info in `_meta` is of the 2026 era and rewritten; without these, `ttlMs` is a field that the server itself defines.
  */
 export function legacyText(result: JsonObject, text: string | undefined): string {
   const meta = isObject(result._meta) ? result._meta : undefined
@@ -19,12 +19,12 @@ export function legacyText(result: JsonObject, text: string | undefined): string
   if (meta && isStamped) {
     const others = membersOf(meta, text && sliceJson(text, ['_meta']), ADDED_META)
     members.delete('_meta')
-    if (others.size > 0) members.set('_meta', written(others))
+    if (others.size > 0) members.set('_meta', objectText(others))
   }
-  return written(members)
+  return objectText(members)
 }
 
-/** The JSON text of each member by name, except those in `without`. */
+/** The JSON text of each member by name, except those in `without`. `text`: that of the object, if it was kept. */
 function membersOf(
   object: JsonObject,
   text: string | undefined,
@@ -35,6 +35,6 @@ function membersOf(
   return new Map(names.map(name => [name, textOf(name) ?? JSON.stringify(object[name])]))
 }
 
-function written(members: ReadonlyMap<string, string>): string {
+function objectText(members: ReadonlyMap<string, string>): string {
   return `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 }

@@ -12,9 +12,9 @@ import type { PostResponse } from './post-response.ts'
 import { MAX_URIS } from './subscriptions.ts'
 
 /** Concurrent subscribe requests of one stream. */
-const MAX_BEGINNING = 16
+const MAX_CONCURRENT_SUBSCRIBES = 16
 
-/** The lists of a route that declare `listChanged`. */
+/** The lists (`tools`, `prompts`, `resources`) that declare `listChanged`; empty if the handler does not report changes. */
 export function listsThatChange(handler: McpHandler, capabilities: JsonObject | undefined): string[] {
   return handler.listen ? changingLists(capabilities) : []
 }
@@ -59,6 +59,7 @@ export async function listen(
   }
 }
 
+/** Subscribes, sends the acknowledgement, then reports changes until nothing more will change. `_meta`: added to each notification. */
 async function stream(
   filter: Filter,
   handler: McpHandler,
@@ -139,7 +140,7 @@ async function subscribeAll(
   const worker = async () => {
     for (const uri of left) if (await subscribe(uri)) subscribed.add(uri)
   }
-  await Promise.all(Array.from({ length: Math.min(MAX_BEGINNING, uris.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_SUBSCRIBES, uris.length) }, worker))
   return uris.filter(uri => subscribed.has(uri))
 }
 

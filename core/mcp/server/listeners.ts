@@ -25,6 +25,7 @@ export class Listeners {
     })
   }
 
+  /** Sends a notification to the listeners whose client `concerns` accepts. It gets undefined if the client is not known. */
   tell(notification: Notification, concerns: (client: string | undefined) => boolean): void {
     for (const { listening } of this.#listeners) {
       if (concerns(listening.client)) listening.tell(notification)

@@ -22,7 +22,7 @@ export type StreamOptions = {
   openToAll?: boolean
 }
 
-/** Returns a refusal if there is no stream for this caller. */
+/** Answers a GET with an event stream, or returns the rejection to answer with. */
 export function openStream(
   options: StreamOptions,
   route: McpRoute,
@@ -31,8 +31,8 @@ export function openStream(
   raw: ServerResponse,
 ): Rejected | undefined {
   const { sessions, clients, handler } = options
-  const unserved = checkWithoutBody(headers)
-  if (unserved) return unserved
+  const wrongRevision = checkWithoutBody(headers)
+  if (wrongRevision) return wrongRevision
   const id = headerOf(headers, 'mcp-session-id')
   const session = id === undefined ? undefined : sessions.find(id, identity.id)
   if (id !== undefined && !session) return rejectUnknownSession()

@@ -11,7 +11,7 @@ import { discoverResult, initializeResult } from './reply.ts'
 
 type Reply = McpResponse | Promise<McpResponse>
 
-/** Undefined: the method is the handler's. */
+/** Answers one of these methods; undefined for any other, which the handler answers. */
 export function answerProtocol(
   handler: McpHandler,
   clients: FrontClients,
@@ -82,7 +82,7 @@ function subscribe(
     return { result: {} }
   }
   const onUpdate = (notification: Notification) => void clients.notify(client, notification)
-  // Not the request's own caller: the subscription outlives its signal and its response.
+  // Not the caller of the request: the subscription outlives that caller's signal and response.
   const caller = createCaller({ client, capabilities, identity })
   return subscriptions.subscribe(handler, route, client, { uri, caller, onUpdate })
 }

@@ -15,6 +15,7 @@ const QUIET_MS = 1_000
  */
 const TURNS = 3
 
+/** Notes the connections and requests of a server from now on. */
 export function watchQuiet(server: Server, clock: Clock): Quiet {
   let lastMs = Number.NEGATIVE_INFINITY
   const heard = () => {

@@ -37,7 +37,7 @@ export type InboundRequest = {
   /** As in `Caller`; in the 2026 era each request carries them. */
   capabilities?: JsonObject
   logLevel?: string
-  /** The caller's own name, for logs; in the 2026 era each request carries it. */
+  /** The name that the client gives itself, for logs; in the 2026 era each request carries it. */
   clientName?: string
 }
 export type InboundNotification = { kind: 'notification'; era: Era; method: string; params: JsonObject }
@@ -136,7 +136,7 @@ function rejectLegacyVersion(id: RequestId | null, version: string): Rejected {
   return reject(400, id, TRANSPORT_ERROR, message)
 }
 
-/** `initialize` is the 2025 handshake unless it has a valid 2026 envelope. */
+/** Whether `initialize` has a valid 2026 envelope; otherwise it is the 2025 handshake. */
 function claimsModern(params: JsonObject): boolean {
   if (!hasEnvelope(params)) return false
   const meta = params._meta as JsonObject
@@ -156,7 +156,7 @@ function readModern(
   const wrong =
     checkVersionHeader(headers, id, claimed) ??
     checkMethodHeader(headers, id, method) ??
-    checkServed(id, claimed) ??
+    checkSupported(id, claimed) ??
     checkStandardHeaders(headers, id, method, params)
   if (wrong) return wrong
   if (LEGACY_METHODS.has(method)) return reject(404, id, METHOD_NOT_FOUND, 'Method not found')
@@ -172,7 +172,7 @@ function readModern(
   }
 }
 
-function checkServed(id: RequestId | null, claimed: string): Rejected | undefined {
+function checkSupported(id: RequestId | null, claimed: string): Rejected | undefined {
   if (MODERN_VERSIONS.includes(claimed)) return undefined
   const data = { supported: [...MODERN_VERSIONS], requested: claimed }
   return reject(400, id, UNSUPPORTED_VERSION, `Unsupported protocol version: ${claimed}`, data)
@@ -221,7 +221,7 @@ function readNotification(
   const wrong =
     checkVersionHeader(headers, null, claimed) ??
     (isModernVersion(claimed) ? checkMethodHeader(headers, null, method) : undefined) ??
-    checkServed(null, claimed)
+    checkSupported(null, claimed)
   return wrong ?? { kind: 'notification', era: 'modern', method, params: withoutEnvelope(params) }
 }
 

@@ -28,7 +28,7 @@ export function reject(
   }
 }
 
-/** 400 and −32020: a header and the body disagree. */
+/** 400 and −32020: a header and the body disagree. `header`: its value. */
 export function rejectMismatch(id: RequestId | null, header: string, problem: string): Rejected {
   const message = `Bad Request: the request headers and body disagree: ${problem}`
   return reject(400, id, HEADER_MISMATCH, message, { mismatch: { header, body: problem } })

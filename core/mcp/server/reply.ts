@@ -14,6 +14,7 @@ import { legacyText } from './legacy-result.ts'
 /** How long and by whom an answer may be cached; 2026-07-28 requires it on every list. */
 export type CachePolicy = { ttlMs: number; cacheScope: 'public' | 'private' }
 
+/** `resultText`: the JSON text of `result` as the server sent it, if it was kept. */
 export type Result = { result: JsonObject; resultText?: string }
 
 const CACHEABLE: ReadonlySet<string> = new Set([
@@ -26,6 +27,7 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 ])
 const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: 'private' }
 
+/** The id as JSON text. */
 export function idText(id: RequestId | null): string {
   return typeof id === 'number' ? `${id}` : JSON.stringify(id)
 }
@@ -68,18 +70,19 @@ export function modernResultText(
 
 /** Puts the members of `added` in front of the result's text, without serializing the result again. */
 function withMembers(added: JsonObject, { result, resultText }: Result): string {
-  const own = resultText ?? JSON.stringify(result)
+  const text = resultText ?? JSON.stringify(result)
   const front = JSON.stringify(added)
-  if (front === '{}') return own
-  const rest = own.slice(own.indexOf('{') + 1)
+  if (front === '{}') return text
+  const rest = text.slice(text.indexOf('{') + 1)
   return Object.keys(result).length === 0 ? front : `${front.slice(0, -1)},${rest}`
 }
 
+/** The JSON text of an error answer. */
 export function errorText(id: RequestId | null, error: JsonRpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
-/** The 2026 era has no error code for missing resources. */
+/** The error as the era expresses it: 2026-07-28 has no error code for missing resources, and uses −32602 for them. */
 export function eraError(era: Era, error: JsonRpcError): JsonRpcError {
   return era === 'modern' && error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error
 }
@@ -92,8 +95,9 @@ export function errorStatus(era: Era, { code }: JsonRpcError): number {
 
 /** The answer to `initialize`: the client's revision if supported, else our newest of that era. */
 export function initializeResult(params: JsonObject, description: RouteDescription): JsonObject {
-  const asked = params.protocolVersion
-  const protocolVersion = LEGACY_VERSIONS.find(version => version === asked) ?? (LEGACY_VERSIONS[0] as string)
+  const requested = params.protocolVersion
+  const protocolVersion =
+    LEGACY_VERSIONS.find(version => version === requested) ?? (LEGACY_VERSIONS[0] as string)
   return { protocolVersion, ...described(description), serverInfo: description.serverInfo }
 }
 

@@ -40,7 +40,7 @@ export type SignedSessions = Omit<Sessions, 'issue' | 'find'> & {
 }
 
 const SESSION_LIFE_MS = 30 * 24 * 60 * 60_000
-/** Verified and ended ids kept. Evicted ids are verified again; an evicted ended id is valid again until it expires. */
+/** Limit of each map. An evicted verified id is verified again; an evicted ended id is valid again until it expires. */
 const MAX_REMEMBERED = 10_000
 
 /**
@@ -98,7 +98,7 @@ export function createSessions(options: {
 }
 
 /** Separates the capability code from the name, and the name from the holder. */
-const MARK = '~'
+const SEPARATOR = '~'
 
 /** `holder`: fingerprint of the identity that it belongs to; empty if anonymous. */
 type Session = ClientSession & { owner: string; expires: number; holder: string }
@@ -107,7 +107,7 @@ function sessionOf(signer: Signer, id: string): Session | undefined {
   const signed = signer.readSession(id)
   if (!signed) return undefined
   const { owner, nonce: client, expires, note } = signed
-  const [code = '', name = '', holder = ''] = note.split(MARK)
+  const [code = '', name = '', holder = ''] = note.split(SEPARATOR)
   const label = { name: readName(name), session: sessionFingerprint(client) }
   return { owner, client, expires, holder, capabilities: readCapabilityCode(code), label }
 }
@@ -116,6 +116,6 @@ function sessionOf(signer: Signer, id: string): Session | undefined {
 function noteOf({ capabilities, clientInfo }: JsonObject, holder: string): string {
   const name = writeName(clientName(clientInfo))
   const code = capabilityCode(askable(capabilities))
-  if (holder !== '') return [code, name, holder].join(MARK)
-  return `${code}${name && MARK}${name}`
+  if (holder !== '') return [code, name, holder].join(SEPARATOR)
+  return `${code}${name && SEPARATOR}${name}`
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../async.ts'
 /** `state`: requestState of a held call; `again`: requestState of a call to be repeated; `ask`: id of a question to a client. */
 export type MarkKind = 'state' | 'again' | 'ask'
 
+/** What a token contains. `expires`: milliseconds since the epoch. `note`: empty if there is none. */
 export type Signed = { owner: string; nonce: string; expires: number; note: string }
 
 export type Signer = {
@@ -12,11 +13,13 @@ export type Signer = {
   readonly owner: string
   /** `owner.nonce.expiry[.note].HMAC`; a note must not contain a dot. */
   session(lifeMs: number, note: string): string
+  /** Undefined if the signature is wrong. The caller must check whether the token has expired. */
   readSession(text: string): Signed | undefined
   /** A short keyed hash of a text, without dots and tildes. */
   fingerprint(text: string): string
   /** A token that begins with a marker, so that it can be found in a body. */
   mark(kind: MarkKind, lifeMs: number): string
+  /** Undefined if the token is of another kind, expired, or its signature is wrong. */
   readMark(kind: MarkKind, text: unknown): Signed | undefined
   /** Encrypts a text that can be opened again only with the same `context` (AES-256-GCM). */
   seal(text: string, context: string): string
@@ -29,6 +32,7 @@ export type Signer = {
 }
 
 const MARKER = 'portolan~'
+/** The letter after the prefix of a token that names its kind; `SEALED` is that of sealed texts. */
 const LETTERS: Readonly<Record<MarkKind, string>> = {
   state: 's',
   again: 'a',
@@ -42,7 +46,7 @@ const MAX_TEXT_LENGTH = 320
 const NONCE_BYTES = 18
 const KEY_NAME_LENGTH = 8
 const FINGERPRINT_LENGTH = 22
-/** Marks checked in one body. */
+/** How many marks `ownerOfBody` checks. */
 const MAX_MARKS = 8
 
 /**
@@ -59,9 +63,10 @@ export function createSigner({
   clock: Clock
 }): Signer {
   const sign = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
+  // The beginning of each mark and sealed text names the key, without revealing it.
   const prefix = `${MARKER}${sign('portolan key name').slice(0, KEY_NAME_LENGTH)}`
 
-  const fresh = (lifeMs: number) =>
+  const newText = (lifeMs: number) =>
     `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${(clock.now() + lifeMs).toString(36)}`
 
   function readMark(kind: MarkKind, text: unknown): Signed | undefined {
@@ -89,14 +94,14 @@ export function createSigner({
       return bytes.length < IV_BYTES + TAG_BYTES ? undefined : decrypt(sealKey, bytes, context)
     },
     session(lifeMs, note) {
-      const text = note === '' ? fresh(lifeMs) : `${fresh(lifeMs)}.${note}`
+      const text = note === '' ? newText(lifeMs) : `${newText(lifeMs)}.${note}`
       return `${text}.${sign(text)}`
     },
     readSession: text => read(text, sign),
-    // Signed texts never begin with a word and a space.
+    // The beginning differs from that of every signed text, so that a fingerprint is never a valid signature.
     fingerprint: text => sign(`identity ${text}`).slice(0, FINGERPRINT_LENGTH),
     mark(kind, lifeMs) {
-      const text = fresh(lifeMs)
+      const text = newText(lifeMs)
       return `${prefix}${LETTERS[kind]}.${text}.${sign(`${kind} ${text}`)}`
     },
     readMark,
@@ -125,13 +130,14 @@ function decrypt(key: Buffer, bytes: Buffer, context: string): string | undefine
   }
 }
 
+/** Reads a signed token. Undefined if it is malformed or its signature is wrong; does not check whether it has expired. */
 function read(text: string, sign: (text: string) => string): Signed | undefined {
   if (text.length > MAX_TEXT_LENGTH) return undefined
   const end = text.lastIndexOf('.')
   const [owner, nonce, expiry, note = '', more] = text.slice(0, end).split('.')
   if (!owner || !nonce || !expiry || more !== undefined) return undefined
   const given = Buffer.from(text.slice(end + 1))
-  const right = Buffer.from(sign(text.slice(0, end)))
-  if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+  const expected = Buffer.from(sign(text.slice(0, end)))
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
   return { owner, nonce, expires: Number.parseInt(expiry, 36), note }
 }

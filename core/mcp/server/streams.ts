@@ -40,7 +40,7 @@ export class Streams {
   readonly #all = new Set<Stream>()
   /** Oldest first. */
   readonly #ofClient = new Map<string, Stream[]>()
-  /** How many each caller has, with those reserved by `reserve`. */
+  /** Number of streams of each caller, including those that are reserved by `reserve`. */
   readonly #ofCaller = new Map<string, number>()
   /** Number of streams that are reserved by `reserve`. */
   #reserved = 0
@@ -105,7 +105,7 @@ export class Streams {
     return stream
   }
 
-  /** The stream that a client opened last: each message goes to only one. */
+  /** The stream that a client opened last, or last at the route `place`. Each message is sent on this one only. */
   newest(client: string, place?: string): Stream | undefined {
     const streams = this.#ofClient.get(client)
     return place === undefined ? streams?.at(-1) : streams?.findLast(stream => stream.place === place)

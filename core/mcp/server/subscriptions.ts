@@ -19,7 +19,7 @@ export const CHECK_EVERY_MS = 5 * 60_000
  * One subscription of the handler for each subscriber, route and URI:
  *
  * ```
- *   absent ── subscribe ──▶ subscribing ── taken ──▶ subscribed
+ *   absent ── subscribe ──▶ subscribing ── accepted ──▶ subscribed
  *
  *   subscribing ── refused or failed ────────────────────▶ absent
  *   any ────────── unsubscribe, session or stream ended ──▶ absent

@@ -36,11 +36,11 @@ export function afterPages(
   params: JsonObject,
   signer: Signer,
 ): { params: JsonObject } | { error: JsonRpcError } | undefined {
-  const { inputResponses, requestState, ...own } = params
+  const { inputResponses, requestState, ...callParams } = params
   if (requestState === undefined || !signer.readMark('again', requestState)) return undefined
   const answers = isObject(inputResponses) ? Object.values(inputResponses) : []
   if (answers.length > 0 && answers.every(answer => isObject(answer) && answer.action === 'accept'))
-    return { params: own }
+    return { params: callParams }
   const message = 'The server requires its user to visit a page first, and the user declined.'
   return { error: { code: INVALID_PARAMS, message } }
 }
