@@ -2,9 +2,13 @@
 
 export type Window = { first: number; end: number; above: number; below: number }
 
+/** How many rows are drawn before and after the visible ones. */
 const AROUND = 12
 
-/** `above` and `below`: the heights of the placeholders for rows that are not drawn, in pixels. */
+/**
+ * The rows to draw, from `first` up to but not including `end`, and the heights of the placeholders `above` and `below` them. `scrolled`: how far
+ * the frame is scrolled; `height`: that of the frame. All but the numbers of rows are in pixels.
+ */
 export function windowOf(rows: number, rowHeight: number, scrolled: number, height: number): Window {
   const first = Math.max(0, Math.min(rows, Math.floor(scrolled / rowHeight)) - AROUND)
   const end = Math.min(rows, Math.ceil((scrolled + height) / rowHeight) + AROUND)

@@ -1,11 +1,12 @@
-/** The addresses that servers listen on, and the addresses of those who connect to them. */
+/** The addresses that servers listen on, and the addresses of the clients that connect to them. */
 
-/** All addresses: of IPv6, and of IPv4 too. */
+/** The host that stands for all addresses, of IPv6 and of IPv4. */
 export const ANY_ADDRESS = '::'
 const ANY_IPV4 = '0.0.0.0'
-/** What listening on `::` answers on a machine whose IPv6 is switched off. */
+/** The codes of errors of listening on `::` on a machine whose IPv6 is switched off. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL']
-const MAPPED = '::ffff:'
+/** The prefix of an IPv4 address that is written as an IPv6 address. */
+const MAPPED_PREFIX = '::ffff:'
 
 /** Listens on `host`, as `listen` does; on a machine without IPv6 `::` stands for all addresses of IPv4. */
 export async function listenOn(host: string, listen: (host: string) => Promise<unknown>): Promise<void> {
@@ -18,8 +19,8 @@ export async function listenOn(host: string, listen: (host: string) => Promise<u
   }
 }
 
-/** The address of who connected; of IPv4 in its usual form, which `::` wraps. Undefined if the connection is closed. */
+/** The address of a connection's client. An IPv4 address has its usual form, without the prefix that a socket on `::` adds. Undefined if closed. */
 export function peerAddress(socket: { remoteAddress?: string } | null | undefined): string | undefined {
   const address = socket?.remoteAddress
-  return address?.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
+  return address?.startsWith(MAPPED_PREFIX) ? address.slice(MAPPED_PREFIX.length) : address
 }

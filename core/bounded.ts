@@ -1,6 +1,6 @@
 /** Reads a whole body of untrusted size, up to a limit. */
 
-/** Rejects with the error of `tooLarge` and stops reading as soon as the body exceeds `maxBytes`. */
+/** Returns the whole body. Rejects with the error of `tooLarge`, and stops reading, as soon as the body exceeds `maxBytes`. */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,

@@ -1,24 +1,24 @@
-/** How hosts that manifests name are reached: not at addresses that no manifest may name, as given or as names resolve to them. */
+/** How hosts that manifests name are reached: never at a forbidden address, whether a URL has the address itself or a name that resolves to it. */
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 import type { Fault } from './errors.ts'
 import type { ProxyFor } from './proxies.ts'
 
 export type HostGuard = {
-  /** Throws the refusal of a URL whose host is such an address. A name is checked when it is connected. */
+  /** Throws the refusal if the URL's host is a forbidden address. A name is checked by `lookup`, when a connection is opened. */
   check(url: URL): void
-  /** The addresses that are checked are those that are connected. Absent: names may have any. */
+  /** Resolves a name and checks its addresses; connections must use it, so that no other address is used. Absent: names may have any. */
   lookup?: LookupFunction
-  /** Which proxy leads to a host. Absent: none. */
+  /** Which proxy to use for a host. Absent: none. */
   proxyFor?: ProxyFor
 }
 
 export type HostRules = {
-  /** Addresses and subnets, besides link-local and unspecified ones. */
+  /** Forbidden addresses and subnets, besides link-local and unspecified ones. */
   refused?: readonly string[]
   /** Hosts that may have any address. */
   allowed?: readonly string[]
-  /** Whether loopback is only for hosts that say so (`localhost`, `127.0.0.1`), or for none. */
+  /** `named`: only `localhost` and addresses may lead to loopback, not names that resolve to it. `none`: nothing may. */
   loopback: 'named' | 'none'
   refusal: (hostname: string, address: string) => Fault
   proxyFor?: ProxyFor
@@ -37,7 +37,7 @@ const NEVER = [
 ]
 const LOOPBACK = blockList(['127.0.0.0/8', '::1', '::7f00:0/104', '64:ff9b::7f00:0/104'])
 
-/** Throws if `refused` has something that is no address or subnet. */
+/** Throws if `refused` has a text that is neither an address nor a subnet. */
 export function createHostGuard({
   refused = [],
   allowed = [],
@@ -48,13 +48,13 @@ export function createHostGuard({
   const never = blockList([...NEVER, ...refused])
   const checkAddress = (address: string, hostname: string) => {
     if (allowed.includes(hostname)) return
-    const isHere = isIn(LOOPBACK, address) && (loopback === 'none' || !saysSo(hostname))
-    if (isHere || isIn(never, address)) throw refusal(hostname, address)
+    const isForbiddenLoopback = isIn(LOOPBACK, address) && (loopback === 'none' || !namesLoopback(hostname))
+    if (isForbiddenLoopback || isIn(never, address)) throw refusal(hostname, address)
   }
   return {
     proxyFor,
     check({ hostname }) {
-      const host = bare(hostname)
+      const host = withoutBrackets(hostname)
       if (isIP(host) !== 0) checkAddress(host, host)
     },
     lookup(hostname, options, callback) {
@@ -62,8 +62,8 @@ export function createHostGuard({
         if (error) return callback(error, [])
         try {
           for (const { address } of found) checkAddress(address, hostname)
-        } catch (refusal) {
-          return callback(refusal as Error, [])
+        } catch (thrown) {
+          return callback(thrown as Error, [])
         }
         if (options.all) return callback(null, found)
         const [first] = found
@@ -73,7 +73,7 @@ export function createHostGuard({
   }
 }
 
-/** For a laptop, whose manifests may name any host. Undefined without a proxy: nothing is different then. */
+/** The guard of a laptop, whose manifests may name any host: it only finds proxies. Undefined without proxies: then no guard is needed. */
 export function anyHost(proxyFor: ProxyFor | undefined): HostGuard | undefined {
   return proxyFor && { check() {}, proxyFor }
 }
@@ -81,22 +81,22 @@ export function anyHost(proxyFor: ProxyFor | undefined): HostGuard | undefined {
 /** Whether a text is an address, or a subnet such as 10.0.0.0/8. */
 export function isAddressRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  if (prefix === undefined) return most > 0
-  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= most
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (prefix === undefined) return longest > 0
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= longest
 }
 
 /** Whether a URL says that it is on this machine. */
 export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
-  const address = bare(hostname)
+  const address = withoutBrackets(hostname)
   return hostname === 'localhost' || (isIP(address) !== 0 && isIn(LOOPBACK, address))
 }
 
-function saysSo(hostname: string): boolean {
+function namesLoopback(hostname: string): boolean {
   return hostname === 'localhost' || isIP(hostname) !== 0
 }
 
-function bare(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replaceAll(/[[\]]/g, '')
 }
 
@@ -106,7 +106,7 @@ function isIn(list: BlockList, address: string): boolean {
   return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
 }
 
-/** Of addresses and subnets. Throws if one is neither. */
+/** A list of addresses and subnets such as 10.0.0.0/8. Throws if a text is neither. */
 export function blockList(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {

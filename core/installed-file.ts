@@ -1,4 +1,4 @@
-/** Reads files of the installation: they stand beside their source in a clone, and beside the bundle elsewhere. */
+/** Reads files of the installation: they lie beside their source in a clone, and beside the bundle elsewhere. */
 import { readFileSync } from 'node:fs'
 import { Fault } from './errors.ts'
 

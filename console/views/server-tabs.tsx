@@ -9,10 +9,10 @@ import { Command, Content, Empty, useLoaded } from './parts.tsx'
 export function Stderr({ server: { name, transport, state, recent } }: { server: ConsoleServer }) {
   const { get, now } = useStore()
   const [filter, setFilter] = useState('')
-  // Reloaded every two seconds, and at once when the state changes.
+  // Reloaded every two seconds, and at once when the state or the number of calls changes.
   const loaded = useLoaded(name, () => get<{ lines: string[] }>('stderr', { server: name }))
-  const turn = `${state} ${recent.calls} ${Math.floor(now.value / 2_000)}`
-  useEffect(() => loaded.reload(), [turn])
+  const reloadKey = `${state} ${recent.calls} ${Math.floor(now.value / 2_000)}`
+  useEffect(() => loaded.reload(), [reloadKey])
   return (
     <Content of={loaded}>
       {({ lines }) => {
@@ -104,6 +104,7 @@ export function Manifest({ name }: { name: string }) {
   )
 }
 
+/** The changes that wait for approval. Approving sends the digest that is shown, so that changes made since then are not approved. */
 export function UnapprovedChanges({ server: { name, changes } }: { server: ConsoleServer }) {
   const { get, post, choose } = useStore()
   const [problem, setProblem] = useState<string>()

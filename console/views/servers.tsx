@@ -7,7 +7,7 @@ import { Empty, Link, State } from './parts.tsx'
 import { type Column, Filter, shownOf, Table } from './tables.tsx'
 
 const UNKNOWN = '–'
-/** States in the order of how much attention they need. */
+/** The states, those that need most attention first. */
 const ORDER: readonly ConsoleServer['state'][] = [
   'failed',
   'authRequired',
@@ -144,11 +144,12 @@ function columnsAt(now: number): Column<ConsoleServer>[] {
   ]
 }
 
-/** In a cluster, it is not known when lists were read. */
+/** Whether the list of tools was read. In a cluster it is not known when, but then the protocol is known. */
 function isRead({ list, protocol }: ConsoleServer): boolean {
   return list.at !== undefined || protocol !== undefined
 }
 
+/** The text, in lower case, in which the filter searches. */
 function textOf({ name, title, transport, state, category }: ConsoleServer): string {
   return `${name} ${title ?? ''} ${transport} ${state} ${category ?? ''}`.toLowerCase()
 }

@@ -7,6 +7,7 @@ import { type Field, formOf, type Property } from '../schema-form.ts'
 import { useStore } from '../store.ts'
 import { Content, Copy, Empty, Link, useLoaded } from './parts.tsx'
 
+/** The table leaves out properties that are nested more deeply. */
 const MAX_DEPTH = 3
 
 export function ToolDetail({ path }: { path: string }) {
@@ -113,22 +114,23 @@ function Parameters({ form }: { form: Field & { kind: 'object' } }) {
   )
 }
 
+/** A row for each property, followed by the rows of the properties within it. `path`: what precedes their names. */
 function rowsOf(properties: readonly Property[], path: string, depth: number): JSX.Element[] {
   if (depth > MAX_DEPTH) return []
   return properties.flatMap(({ name, isRequired, field }) => {
-    const own = `${path}${name}`
+    const fullName = `${path}${name}`
     const item = field.kind === 'list' ? field.item : field
     const inner = item.kind === 'object' ? item.properties : []
     return [
-      <tr key={own}>
+      <tr key={fullName}>
         <td class="mono">
-          {plain(own, 200)}
+          {plain(fullName, 200)}
           {isRequired && <span class="note"> required</span>}
         </td>
         <td>{typeWord(field)}</td>
         <td>{plain(field.description, 1_000)}</td>
       </tr>,
-      ...rowsOf(inner, `${own}${field.kind === 'list' ? '[]' : ''}.`, depth + 1),
+      ...rowsOf(inner, `${fullName}${field.kind === 'list' ? '[]' : ''}.`, depth + 1),
     ]
   })
 }

@@ -7,6 +7,7 @@ import { Content, focused, useLoaded } from './parts.tsx'
 
 const MAX_OFFERED = 12
 
+/** `path`: the tool that is already chosen; its list then opens only when the field gets the focus. */
 export function ToolPicker({ path }: { path?: string }) {
   const { get, go, known } = useStore()
   const [text, setText] = useState(path ?? '')

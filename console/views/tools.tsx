@@ -96,21 +96,22 @@ function NoTools({ isNew }: { isNew: boolean }) {
   )
 }
 
+/** The table in a frame that scrolls; the rows to draw depend on the frame's position and height. */
 function Windowed(props: { tools: readonly ConsoleTool[]; sort: string; onSort(sort: string): void }) {
   const { tools, sort, onSort } = props
   const frame = useRef<HTMLElement>(null)
-  const [seen, setSeen] = useState({ scrolled: 0, height: 800 })
-  const look = () =>
-    frame.current && setSeen({ scrolled: frame.current.scrollTop, height: frame.current.clientHeight })
+  const [view, setView] = useState({ scrolled: 0, height: 800 })
+  const measure = () =>
+    frame.current && setView({ scrolled: frame.current.scrollTop, height: frame.current.clientHeight })
   useEffect(() => {
-    look()
-    addEventListener('resize', look)
-    return () => removeEventListener('resize', look)
+    measure()
+    addEventListener('resize', measure)
+    return () => removeEventListener('resize', measure)
   }, [tools.length])
-  const { first, end, above, below } = windowOf(tools.length, ROW_HEIGHT, seen.scrolled, seen.height)
+  const { first, end, above, below } = windowOf(tools.length, ROW_HEIGHT, view.scrolled, view.height)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
-    <section class="window" ref={frame} onScroll={look} tabIndex={0} aria-label="All tools">
+    <section class="window" ref={frame} onScroll={measure} tabIndex={0} aria-label="All tools">
       <table class="tools" aria-rowcount={tools.length + 1}>
         <Head columns={COLUMNS} sort={sort} onSort={onSort} />
         <tbody>
@@ -136,6 +137,7 @@ function Space({ height }: { height: number }) {
   )
 }
 
+/** `says`: an annotation, or `held`. Empty texts match every tool. */
 type Chosen = { filter: string; server: string; category: string; says: string }
 
 function isWanted(tool: ConsoleTool, chosen: Chosen): boolean {

@@ -17,8 +17,8 @@ import { ToolPicker } from './tool-picker.tsx'
 
 export function Try({ path }: { path?: string }) {
   const { get, known } = useStore()
-  const generation = known.value.state?.totals.tools
-  const loaded = useLoaded(path === undefined ? undefined : `${path} ${generation}`, () =>
+  const toolCount = known.value.state?.totals.tools
+  const loaded = useLoaded(path === undefined ? undefined : `${path} ${toolCount}`, () =>
     get<ConsoleToolDetail>('tool', { path: path ?? '' }),
   )
   return (
@@ -30,11 +30,12 @@ export function Try({ path }: { path?: string }) {
   )
 }
 
+/** The form for the arguments of a tool, and the result of its call. */
 function Trial({ tool }: { tool: ConsoleToolDetail }) {
   const store = useStore()
   const { path, definition, notes } = tool
   const field = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
-  const [draft, setDraft] = useState(() => draftGiven(store, field))
+  const [draft, setDraft] = useState(() => draftFromUrl(store, field))
   const [stage, setStage] = useState<Stage>({ at: 'ready' })
   const { args, problems } = argumentsIn(field, draft)
   useEffect(
@@ -124,29 +125,31 @@ function Result({ tool: { server, name, path }, stage, onStage, run }: ResultPro
 function Done(props: { result: JsonObject; path: string; before: ReadonlySet<string> }) {
   const { result, path, before } = props
   const { known } = useStore()
-  const mine = known.value.calls.find(call => isMine(call, path, before))
+  const logged = known.value.calls.find(call => isOwnCall(call, path, before))
   return (
     <>
       <p class="note">
         {result.isError === true ? <span class="bad">▲ error</span> : 'ok'}
-        {mine &&
-          ` · router ${duration(mine.totalMs - mine.upstreamMs)} · server ${duration(mine.upstreamMs)}`}
-        {mine?.tokens !== undefined && ` · about ${mine.tokens} tokens`}
+        {logged &&
+          ` · router ${duration(logged.totalMs - logged.upstreamMs)} · server ${duration(logged.upstreamMs)}`}
+        {logged?.tokens !== undefined && ` · about ${logged.tokens} tokens`}
       </p>
       <Answer result={result} />
     </>
   )
 }
 
-function isMine(call: ConsoleCall, path: string, before: ReadonlySet<string>): boolean {
+/** Whether a call in the log is the one that this page made: it was not in the log `before`. */
+function isOwnCall(call: ConsoleCall, path: string, before: ReadonlySet<string>): boolean {
   const { server, tool, client } = call
   return client === CLIENT_LABEL && !before.has(keyOf(call)) && `${server}:${tool}` === path
 }
 
-/** For a gateway that serves only the profile `code`. */
+/** Shown where the gateway serves only the profile `code`. */
 const ONLY_SCRIPTS =
   'In the profile code agents call tools only by scripts. To try tools here, let the gateway serve another profile too.'
 
+/** Calls the tool in the first served profile but `code`. `answers`: fields that continue a call whose server asked questions. */
 function call(
   store: Store,
   tool: ConsoleToolDetail,
@@ -160,8 +163,8 @@ function call(
   else setStage({ at: 'failed', message: ONLY_SCRIPTS })
 }
 
-/** The arguments in the URL, which it has after an earlier call. */
-function draftGiven({ route }: Store, field: ReturnType<typeof formOf>) {
+/** A draft of the arguments in the URL, which always has those of the form; an empty draft if it has none. */
+function draftFromUrl({ route }: Store, field: ReturnType<typeof formOf>) {
   try {
     const given: unknown = JSON.parse(route.value.chosen.args ?? '')
     if (isObject(given)) return draftOf(field, given)

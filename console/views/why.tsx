@@ -15,9 +15,12 @@ import {
 import { useStore } from '../store.ts'
 import { Bar, Copy, ToolLink, useLoaded } from './parts.tsx'
 
-const MAX_NEAR = 5
-const MAX_LIKE = 6
+/** How many hits after those of the answer are shown. */
+const MAX_NEXT = 5
+/** How many tools are offered whose path contains what was typed. */
+const MAX_OFFERED = 6
 
+/** `limit`: the number of hits in the answer to the agent. */
 export function Why({ explained, limit }: { explained: Explained; limit: number }) {
   const { hits, english, actions, confidence, total } = explained
   const [right, setRight] = useState<readonly string[]>([])
@@ -58,7 +61,7 @@ export function Why({ explained, limit }: { explained: Explained; limit: number 
         <>
           <h3 class="near">Next hits, not in the answer</h3>
           <ol class="hits left" start={limit + 1}>
-            {hits.slice(limit, limit + MAX_NEAR).map((hit, at) => row(hit, limit + at))}
+            {hits.slice(limit, limit + MAX_NEXT).map((hit, at) => row(hit, limit + at))}
           </ol>
         </>
       )}
@@ -137,7 +140,7 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
   const isKnown = tools?.some(one => one.path === path) ?? false
   const server = known.value.servers.get(path.split(':')[0] ?? '')
   const hiddenState = server?.hidden ? server.state : undefined
-  const like = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MAX_LIKE)
+  const similar = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MAX_OFFERED)
   return (
     <div class="whynot">
       <label>
@@ -151,9 +154,9 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
           onInput={event => choose({ tool: event.currentTarget.value })}
         />
       </label>
-      {like.length > 0 && (
+      {similar.length > 0 && (
         <ul class="offered">
-          {like.map(one => (
+          {similar.map(one => (
             <li key={one.path}>
               <button type="button" class="mono" onClick={() => choose({ tool: one.path })}>
                 {plain(one.path, 120)}
@@ -162,7 +165,7 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
           ))}
         </ul>
       )}
-      {tools && path !== '' && like.length === 0 && (
+      {tools && path !== '' && similar.length === 0 && (
         <p role="status">{plain(whyNot(explained, path, limit, { isKnown, hiddenState }))}</p>
       )}
     </div>

@@ -20,7 +20,7 @@ type Check<Spec> = {
   /** The path of the offending field; undefined if there is no problem. */
   find: (spec: Spec) => string | undefined
   message: string
-  /** Both if absent. */
+  /** Absent: both placements. */
   placement?: Placement
   /** A warning: the server is accepted. */
   warns?: true
@@ -50,7 +50,7 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     ...ON_LAPTOPS,
     find: spec => spec.users?.volume && 'spec.users.volume',
     message:
-      'is for clusters only: on a laptop tell the process of each user in its Secret where to keep files (auth.perUser.secrets)',
+      'is for clusters only: on a laptop, a value in the Secret of each user (auth.perUser.secrets) can name a folder for files',
   },
   {
     reason: REASON.notApplicable,
@@ -122,7 +122,7 @@ function hiddenTextIn({ title, description, category, keywords, tools }: McpServ
   return found && `spec.${found[0]}`
 }
 
-/** Refused rather than ignored: a gateway must not look protected while it is open. */
+/** Each problem refuses the gateway rather than being ignored: a gateway must not look protected while it is open. */
 const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   {
     reason: REASON.codeNeedsMemory,
@@ -151,8 +151,10 @@ const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
   },
 ]
 
+/** The memory of the router itself, as the message says. */
 const ROUTER_BYTES = 128 * 1024 * 1024
 
+/** Whether the memory limit is too small for the scripts. Without a limit (`bytes` is NaN) it is not. */
 function isShortOfMemory({ router, code }: McpGatewaySpec): boolean {
   const { limits } = (router.resources ?? {}) as { limits?: { memory?: unknown } }
   const bytes = parseBytes(String(limits?.memory))
@@ -182,7 +184,10 @@ export function acceptServer({ spec }: McpServer, placement: Placement): Objecti
   )
 }
 
-/** What a server needs to know of its callers, and this gateway does not tell. On a laptop without `auth` the callers of this machine are one user. */
+/**
+ * The objections to a server that has to know its callers, if the gateway cannot tell who they are. On a laptop without `auth`, all callers are
+ * the same user.
+ */
 export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placement: Placement): Objection[] {
   const { auth } = gateway.spec
   const { name } = gateway.metadata
@@ -199,8 +204,8 @@ export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placemen
       'spec.auth.perUser.tokenExchange',
       `exchanges the JSON Web Tokens of callers, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
     )
-  const isOfPerson = placement === 'local' && !auth
-  if (spec.auth?.perUser?.oauth && !isOfPerson && !auth?.jwt.length)
+  const isOneUser = placement === 'local' && !auth
+  if (spec.auth?.perUser?.oauth && !isOneUser && !auth?.jwt.length)
     return objection(
       'spec.auth.perUser.oauth',
       `lets users log in in a browser, who are known by JSON Web Tokens, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
@@ -209,8 +214,8 @@ export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placemen
 }
 
 /**
- * The problems of a gateway in a placement; each of them refuses it. `assumed`: who calls is given on the command line, and so a laptop
- * needs not verify every kind of credential.
+ * The problems of a gateway in a placement; each of them refuses it. `assumed`: the caller is given on the command line, so a laptop need
+ * not be able to verify every kind of credential.
  */
 export function acceptGateway({ spec }: McpGateway, placement: Placement, assumed = false): Problem[] {
   const checks = GATEWAY_CHECKS.filter(

@@ -1,4 +1,4 @@
-/** The part of a router config that says who is admitted, who may use what, how often, and what is recorded of it. No secret's value. */
+/** The part of a router config that says who is admitted, who may use what, how often, and what is recorded of it. It has no values of secrets. */
 import type { JsonObject } from '../json.ts'
 import type { EndpointLogin } from './router-config.ts'
 
@@ -7,9 +7,9 @@ export type AccessConfig = {
   url?: string
   /** Absent: every caller is anonymous, and all are admitted. */
   auth?: AuthConfig
-  /** Additive. Empty: everything for everyone who is admitted. */
+  /** A caller gets what all its rules grant together. Empty: everyone who is admitted may use everything. */
   rules: AccessRule[]
-  /** The most that any caller gets, whatever the rules. */
+  /** The most that any caller gets, whatever the rules grant. */
   tools: ToolGrant
   rateLimits: RateLimit[]
   /** What is written to the audit stream; absent: nothing. */
@@ -29,7 +29,7 @@ export type AuditSink = 'Stdout' | 'Stderr'
 
 export type AuthConfig = {
   anonymous: boolean
-  /** `reviewMs`: besides, tokens are verified by TokenReview, at most this old. */
+  /** With `reviewMs`, a TokenReview must also have accepted the token, at most `reviewMs` milliseconds ago. */
   serviceAccounts?: { audiences: string[]; namespaces: string[]; reviewMs?: number }
   jwt: JwtIssuerConfig[]
   /** The Secret with the named tokens. */
@@ -53,16 +53,16 @@ export type JwtIssuerConfig = {
   requiredScopes: string[]
   clockSkewMs: number
   maxLifetimeMs: number
-  /** The client by which browsers log in, to find out who their users are. Absent: one that registers itself. */
+  /** The OAuth client with which browsers log in, to find out who their users are. Absent: one that registers itself. */
   login?: EndpointLogin
 }
 
-/** Tokens refused though they have not expired; `issuer`: only that one's. */
+/** Tokens that are refused although they have not expired, with `issuer` only those of that issuer. `beforeMs`: those issued before this time. */
 export type Revocation = { issuer?: string } & ({ subject: string } | { jti: string } | { beforeMs: number })
 
 export type AccessRule = {
   name: string
-  /** Any of them; empty: everyone who is admitted. */
+  /** A caller has to match one of them. Empty: everyone who is admitted. */
   subjects: AccessSubject[]
   /** Names of the servers that the selector matches. */
   servers: string[]
@@ -72,7 +72,7 @@ export type AccessRule = {
   resources: Grant
   prompts: Grant
   scopes: string[]
-  /** Visible without `scopes` too; a call is then answered with the scopes that it needs. */
+  /** Whether callers without the `scopes` see the tools too: their calls are then answered with the scopes that they need. */
   challenge: boolean
 }
 
@@ -87,6 +87,7 @@ export type AccessSubject = { issuer?: string; client?: string } & (
 export type Grant = { allow: string[]; deny: string[] }
 export type ToolGrant = Grant & { readOnly: boolean }
 
+/** On average at most `limit` per `everyMs` milliseconds, and at most `burst` at once. */
 export type RateLimit = {
   per: 'Caller' | 'Gateway'
   counts: 'requests' | 'calls'

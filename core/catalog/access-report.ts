@@ -1,4 +1,4 @@
-/** What each access rule grants, and what is useless in the rules: what names nothing, and what nobody may use. Pure. */
+/** What each access rule grants; and what in the rules has no effect: names that match nothing, and servers that nobody may use. Pure. */
 import { REASON } from '../../crds/conditions.ts'
 import type { Problem } from '../errors.ts'
 import type { AccessRule, AccessSubject, AuthConfig, Grant } from './access-config.ts'
@@ -9,7 +9,7 @@ import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
 
 export type AccessReport = {
   rules: RuleReport[]
-  /** With the path of the rule's field. A rule is reported only where what it names is known. */
+  /** Each with the path of the field. A name is reported only once everything that it could match is known. */
   findings: Problem[]
 }
 
@@ -21,6 +21,7 @@ export const MAX_REPORTED_RULES = 256
 const MAX_FINDINGS = 50
 /** Comparisons of names with patterns, about 0.1 s: what is not compared by then is not reported. */
 const MAX_COMPARISONS = 2_000_000
+/** How many servers a message names. */
 const MAX_NAMES = 5
 
 type Facts = Pick<RouterConfig, 'access' | 'servers'> & {
@@ -30,6 +31,7 @@ type Facts = Pick<RouterConfig, 'access' | 'servers'> & {
   tokens?: ReadonlySet<string>
 }
 
+/** The report on all rules, as far as the catalogs are known. */
 export function reportAccess(facts: Facts): AccessReport {
   const { access, servers, catalogs } = facts
   const offers = servers.flatMap(server => {
@@ -38,10 +40,15 @@ export function reportAccess(facts: Facts): AccessReport {
   })
   const count = { left: MAX_COMPARISONS }
   const reports = access.rules.map((rule, at) => reportRule(rule, at, facts, offers, count))
-  const most = unmatched(access.tools, 'spec.tools', 'the gateway', { offers, servers, count, of: toolNames })
+  const ofGateway = unmatched(access.tools, 'spec.tools', 'the gateway', {
+    offers,
+    servers,
+    count,
+    of: toolNames,
+  })
   const findings = [
     ...reports.flatMap(({ findings }) => findings),
-    ...most,
+    ...ofGateway,
     ...unreachable(facts, offers, count),
   ]
   return {
@@ -58,45 +65,48 @@ function offerOf(server: RouterServer, catalog: ServerCatalog): Offer {
   return { server, tools: tools.filter(({ name }) => isAllowed(server.tools, name)), catalog }
 }
 
+/** How many comparisons are left; all checks of a report share it. */
 type Count = { left: number }
 
 function reportRule(
   rule: AccessRule,
   at: number,
-  { access: { auth, tools: most }, servers, tokens }: Facts,
+  { access: { auth, tools: gatewayGrant }, servers, tokens }: Facts,
   offers: readonly Offer[],
   count: Count,
 ): { report: RuleReport; findings: Problem[] } {
   const path = `spec.access[${at}]`
-  const mine = servers.filter(server => concerns(rule, server))
+  const ruleServers = servers.filter(server => concerns(rule, server))
   const offered = offers.filter(({ server }) => concerns(rule, server))
-  const report: RuleReport = { name: rule.name, servers: mine.length }
+  const report: RuleReport = { name: rule.name, servers: ruleServers.length }
   const findings = rule.subjects.flatMap((subject, index) => {
-    const why = nobody(subject, auth, tokens)
-    return why === undefined ? [] : [nobodyIs(`${path}.subjects[${index}]`, rule.name, why)]
+    const why = whyNobody(subject, auth, tokens)
+    return why === undefined ? [] : [noCaller(`${path}.subjects[${index}]`, rule.name, why)]
   })
-  if (mine.length === 0) {
+  if (ruleServers.length === 0) {
     if (servers.length > 0 && !rule.scripts)
-      findings.push(nothing(`${path}.servers`, rule.name, 'its selector matches no server of the gateway'))
+      findings.push(noMatch(`${path}.servers`, rule.name, 'its selector matches no server of the gateway'))
     return { report: { ...report, tools: 0 }, findings }
   }
-  const where = { offers: offered, servers: mine, count }
+  const where = { offers: offered, servers: ruleServers, count }
   const who = `the rule "${rule.name}"`
   findings.push(
     ...unmatched(rule.tools, `${path}.tools`, who, { ...where, of: toolNames }),
     ...unmatched(rule.resources, `${path}.resources`, who, { ...where, of: resourceNames }),
     ...unmatched(rule.prompts, `${path}.prompts`, who, { ...where, of: promptNames }),
   )
-  const isKnown = offered.length === mine.length && spend(count, offered, rule.tools)
+  const isKnown = offered.length === ruleServers.length && spend(count, offered, rule.tools)
   if (!isKnown) return { report, findings }
   const granted = offered.flatMap(({ server, tools }) =>
-    tools.filter(tool => isToolGranted(most, server, tool) && isToolGranted(rule.tools, server, tool)),
+    tools.filter(
+      tool => isToolGranted(gatewayGrant, server, tool) && isToolGranted(rule.tools, server, tool),
+    ),
   )
   return { report: { ...report, tools: granted.length }, findings }
 }
 
 /** Why no caller can be this subject; undefined if one can. */
-function nobody(
+function whyNobody(
   subject: AccessSubject,
   auth: AuthConfig | undefined,
   tokens: ReadonlySet<string> | undefined,
@@ -127,8 +137,8 @@ type Where = {
 }
 
 /**
- * The patterns that match nothing, once all of the servers were discovered. Of those to leave out only whole names: a pattern may be a
- * precaution.
+ * A problem for each pattern that matches nothing; none until all of the servers were discovered. Of `deny`, only names without `*` are
+ * reported: a pattern may be a precaution.
  */
 function unmatched(
   { allow, deny }: Grant,
@@ -159,23 +169,25 @@ function promptNames({ catalog: { prompts, incomplete } }: Offer): string[] | un
   return incomplete.some(({ list }) => list === 'prompts') ? undefined : prompts.map(({ name }) => name)
 }
 
-/** Templates stand for URIs that no list names. */
+/** Undefined if a list is incomplete, or if there are templates, which stand for URIs that no list names. */
 function resourceNames({ catalog }: Offer): string[] | undefined {
   const { resources, resourceTemplates, incomplete } = catalog
-  const isWhole = resourceTemplates.length === 0 && incomplete.every(({ list }) => list === 'prompts')
-  return isWhole ? resources.map(({ uri }) => uri) : undefined
+  const isComplete = resourceTemplates.length === 0 && incomplete.every(({ list }) => list === 'prompts')
+  return isComplete ? resources.map(({ uri }) => uri) : undefined
 }
 
 /** Servers of which no rule grants any tool to anybody. */
 function unreachable({ access }: Facts, offers: readonly Offer[], count: Count): Problem[] {
-  const { rules, tools: most } = access
+  const { rules, tools: gatewayGrant } = access
   if (rules.length === 0) return []
   const hidden = offers.filter(({ server, tools }) => {
-    const mine = rules.filter(rule => concerns(rule, server))
-    if (tools.length === 0 || !mine.every(({ tools: grant }) => spend(count, [{ tools }], grant)))
+    const serverRules = rules.filter(rule => concerns(rule, server))
+    if (tools.length === 0 || !serverRules.every(({ tools: grant }) => spend(count, [{ tools }], grant)))
       return false
     return !tools.some(
-      tool => isToolGranted(most, server, tool) && mine.some(rule => isToolGranted(rule.tools, server, tool)),
+      tool =>
+        isToolGranted(gatewayGrant, server, tool) &&
+        serverRules.some(rule => isToolGranted(rule.tools, server, tool)),
     )
   })
   if (hidden.length === 0) return []
@@ -192,7 +204,7 @@ function spend(count: Count, offers: readonly Pick<Offer, 'tools'>[], { allow, d
   return count.left >= 0
 }
 
-function nobodyIs(path: string, rule: string, why: string): Problem {
+function noCaller(path: string, rule: string, why: string): Problem {
   return {
     reason: REASON.ruleMatchesNothing,
     path,
@@ -200,6 +212,6 @@ function nobodyIs(path: string, rule: string, why: string): Problem {
   }
 }
 
-function nothing(path: string, rule: string, why: string): Problem {
+function noMatch(path: string, rule: string, why: string): Problem {
   return { reason: REASON.ruleMatchesNothing, path, message: `the rule "${rule}" matches nothing: ${why}` }
 }

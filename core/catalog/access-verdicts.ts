@@ -1,4 +1,4 @@
-/** How authentication and access of a gateway stand, in a word and a sentence: conditions in a cluster, log lines on a laptop. Pure. */
+/** The state of a gateway's authentication and of its access rules, each with a sentence: conditions in a cluster, log lines on a laptop. Pure. */
 import { REASON } from '../../crds/conditions.ts'
 import type { Problem } from '../errors.ts'
 import type { AuthConfig } from './access-config.ts'
@@ -6,7 +6,7 @@ import type { AccessReport } from './access-report.ts'
 
 export type AccessVerdict = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string }
 
-/** What stands for the API server as the issuer of ServiceAccount tokens: names in `spec.auth.jwt` have no capital letters. */
+/** Names the API server as the issuer of ServiceAccount tokens. No other issuer has this name: those in `spec.auth.jwt` have no capital letters. */
 export const CLUSTER_KEYS = 'serviceAccounts'
 
 /** What a router knows of the public keys of an issuer. */
@@ -15,7 +15,7 @@ export type KeyState = {
   issuer: string
   /**
    * pending: not fetched yet. stale: fetching fails, and older keys are used. unavailable: there are none, or they are too old.
-   * mismatch: what answers as the issuer is another one.
+   * mismatch: the issuer's URL is answered by another issuer.
    */
   state: 'ready' | 'pending' | 'stale' | 'unavailable' | 'mismatch'
   /** Why fetching failed. */
@@ -25,9 +25,10 @@ export type KeyState = {
 }
 
 const WORST_FIRST = ['mismatch', 'unavailable', 'stale', 'pending'] as const
-const MAX_TOLD = 5
+/** How many findings a message has. */
+const MAX_SHOWN = 5
 
-/** `keys`: as routers report them; undefined if none has yet. */
+/** Whether credentials can be verified. `keys`: as routers report them; undefined if no router has reported yet. */
 export function authVerdict(
   auth: Pick<AuthConfig, 'anonymous' | 'jwt' | 'serviceAccounts'> | undefined,
   keys: readonly KeyState[] | undefined,
@@ -44,8 +45,8 @@ export function authVerdict(
     ...(auth.serviceAccounts ? [CLUSTER_KEYS] : []),
   ])
   if (wanted.size > 0 && !keys) return waiting('No router has reported the keys of the issuers yet')
-  const own = (keys ?? []).filter(({ issuer }) => wanted.has(issuer))
-  const worst = WORST_FIRST.flatMap(state => own.find(one => one.state === state) ?? [])[0]
+  const relevant = (keys ?? []).filter(({ issuer }) => wanted.has(issuer))
+  const worst = WORST_FIRST.flatMap(state => relevant.find(one => one.state === state) ?? [])[0]
   if (worst) return keyVerdict(worst)
   return auth.anonymous
     ? {
@@ -86,7 +87,7 @@ function keyVerdict({ issuer, state, message = 'no reason is known', fetchedAt }
   }
 }
 
-/** `report`: of the newest catalog that a router serves, or of the manifests alone. */
+/** Whether every rule has an effect. `report`: of the newest catalog that a router serves, or of the manifests alone. */
 export function accessVerdict(report: AccessReport): AccessVerdict {
   const { rules, findings } = report
   const first = findings.find(({ reason }) => reason === REASON.ruleMatchesNothing) ?? findings[0]
@@ -106,7 +107,7 @@ function waiting(message: string): AccessVerdict {
 }
 
 function sentences(findings: readonly Problem[]): string {
-  const shown = findings.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
+  const shown = findings.slice(0, MAX_SHOWN).map(({ path, message }) => `${path}: ${message}`)
   const more = findings.length - shown.length
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }

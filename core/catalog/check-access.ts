@@ -1,4 +1,4 @@
-/** What is contradictory in what a gateway says about its callers. Any of it refuses the gateway. Pure. */
+/** Finds contradictions in what a gateway's manifest says about its callers. Each of them refuses the gateway. Pure. */
 
 import type { AccessSubject, RateLimitSpec } from '../../crds/access.ts'
 import { REASON } from '../../crds/conditions.ts'
@@ -6,9 +6,10 @@ import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Problem } from '../errors.ts'
 
-/** As long as an API server remembers whom it accepted: it would not notice a deleted pod sooner. */
+/** An API server remembers for this long which tokens it accepted: it would not notice a deleted pod sooner. */
 const SHORTEST_REVIEW_MS = 10_000
 
+/** The problems in `auth`, `access` and `rateLimits`, each with the path of its field. */
 export function checkAccess(spec: McpGatewaySpec): Problem[] {
   return [
     ...issuerProblems(spec),
@@ -54,12 +55,14 @@ function issuerProblems({ auth, url }: McpGatewaySpec): Problem[] {
 function reviewProblems({ auth }: McpGatewaySpec): Problem[] {
   const review = auth?.serviceAccounts?.review
   if (review === undefined || parseDuration(review) >= SHORTEST_REVIEW_MS) return []
-  const message =
-    'must be 10s or more: for so long the API server itself remembers the tokens that it accepted'
+  const message = 'must be 10s or more: the API server itself remembers for 10 s which tokens it accepted'
   return [invalid('spec.auth.serviceAccounts.review', message)]
 }
 
-/** With several issuers, whoever runs the weaker one could otherwise name the groups of the stronger. */
+/**
+ * Why a subject is not valid. With several issuers it has to name one: otherwise whoever runs the least trusted one could put callers into the
+ * groups of the others.
+ */
 function subjectProblem(subject: AccessSubject, { auth }: McpGatewaySpec): string | undefined {
   const { kind, name, claim, values, issuer } = subject
   if ((kind === undefined) === (claim === undefined)) return 'must have exactly one of kind and claim'

@@ -20,7 +20,7 @@ const expressions = (...matchExpressions: object[]) => problemsOf({ matchExpress
 
 test('a selector with a key or value that no label can have is invalid', () => {
   assert.deepEqual(problemsOf({ matchLabels: { team: 'plat form' } }), [
-    'spec.servers.selector.matchLabels["team"]: "plat form" can be the value of no label: correct it',
+    'spec.servers.selector.matchLabels["team"]: "plat form" cannot be the value of a label: correct it',
   ])
   assert.equal(problemsOf({ matchLabels: { team: 'x'.repeat(64) } }).length, 1)
   assert.equal(problemsOf({ matchLabels: { '-team': 'a' } }).length, 1)

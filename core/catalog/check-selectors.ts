@@ -5,6 +5,7 @@ import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import type { Problem } from '../errors.ts'
 import { selects } from './select.ts'
 
+/** A value of a label, or the name in a key, which may have a prefix (Kubernetes' documentation of labels, "Syntax and character set"). */
 const PART = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 const MAX_PART = 63
@@ -37,38 +38,42 @@ function malformed(
 ): Problem | undefined {
   for (const [key, value] of Object.entries(matchLabels)) {
     const at = `${path}.matchLabels[${JSON.stringify(key)}]`
-    if (!isKey(key)) return invalid(at, `"${key}" can be the key of no label: correct it`)
-    if (!isValue(value)) return invalid(at, `"${value}" can be the value of no label: correct it`)
+    if (!isKey(key)) return invalid(at, `"${key}" cannot be the key of a label: correct it`)
+    if (!isValue(value)) return invalid(at, `"${value}" cannot be the value of a label: correct it`)
   }
   for (const [index, { key, operator, values = [] }] of matchExpressions.entries()) {
     const at = `${path}.matchExpressions[${index}]`
-    if (!isKey(key)) return invalid(`${at}.key`, `"${key}" can be the key of no label: correct it`)
-    const wants = operator === 'In' || operator === 'NotIn'
-    if (wants && values.length === 0) return invalid(`${at}.values`, `${operator} needs at least one value`)
-    if (!wants && values.length > 0)
+    if (!isKey(key)) return invalid(`${at}.key`, `"${key}" cannot be the key of a label: correct it`)
+    const needsValues = operator === 'In' || operator === 'NotIn'
+    if (needsValues && values.length === 0)
+      return invalid(`${at}.values`, `${operator} needs at least one value`)
+    if (!needsValues && values.length > 0)
       return invalid(`${at}.values`, `${operator} takes no values: remove them`)
     const wrong = values.findIndex(value => !isValue(value))
     if (wrong >= 0)
-      return invalid(`${at}.values[${wrong}]`, `"${values[wrong]}" can be the value of no label: correct it`)
+      return invalid(
+        `${at}.values[${wrong}]`,
+        `"${values[wrong]}" cannot be the value of a label: correct it`,
+      )
   }
   return undefined
 }
 
-/** A key satisfies all its requirements with one of the values they name, with any other value, or by its absence; or it never does. */
+/** The first key whose requirements no labels satisfy. It suffices to try the absence of the key, each value that they name, and another value. */
 function contradictory(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   path: string,
 ): Problem | undefined {
   const keys = new Set([...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)])
   for (const key of keys) {
-    const about = {
+    const ofKey = {
       matchLabels: Object.hasOwn(matchLabels, key) ? { [key]: matchLabels[key] ?? '' } : {},
       matchExpressions: matchExpressions.filter(expression => expression.key === key),
     }
-    const named = [matchLabels[key] ?? '', ...about.matchExpressions.flatMap(({ values = [] }) => values)]
+    const named = [matchLabels[key] ?? '', ...ofKey.matchExpressions.flatMap(({ values = [] }) => values)]
     const unnamed = named.reduce((longest, value) => `${longest}${value}`, 'other')
-    const tries = [{}, ...[...named, unnamed].map(value => ({ [key]: value }))]
-    if (!tries.some(labels => selects(about, labels)))
+    const candidates = [{}, ...[...named, unnamed].map(value => ({ [key]: value }))]
+    if (!candidates.some(labels => selects(ofKey, labels)))
       return invalid(
         path,
         `its requirements of the label "${key}" contradict each other, so it matches nothing`,

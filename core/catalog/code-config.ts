@@ -1,4 +1,4 @@
-/** What a gateway's manifest says of scripts, in numbers. Pure. */
+/** Converts `spec.code` of a gateway for its router: durations to milliseconds, sizes to bytes. Pure. */
 import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseBytes, parseDuration } from '../../crds/quantity.ts'
 import type { CodeConfig } from './router-config.ts'

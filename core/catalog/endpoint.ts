@@ -25,7 +25,7 @@ export type EndpointInputs = {
 
 const DEFAULT_NAMESPACE = 'default'
 
-/** On a laptop every upstream is `local`: this process connects it, and knows headers and secrets. */
+/** How the router reaches a server. On a laptop every upstream is `local`: this process connects it, and knows headers and secrets. */
 export function endpointOf(server: McpServer, placement: Placement, given: EndpointInputs = {}): Endpoint {
   const { metadata, spec } = server
   const revision = connectionDigest(server, given.inputs)
@@ -99,7 +99,7 @@ function oauthOf({ spec }: McpServer): EndpointOAuth | undefined {
   return { ...rest, clientSecret }
 }
 
-/** The client of a login, as a manifest gives it. */
+/** The OAuth client with which users log in, from the fields of a manifest. */
 export function loginOf({
   scopes,
   clientId,

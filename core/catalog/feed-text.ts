@@ -9,7 +9,7 @@ export const FEED_FORMAT = '1'
 /** The feed of a thousand servers with overrides has about 3 MB. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20
 
-/** Equal feeds give equal bytes. */
+/** The feed as compressed JSON. Equal feeds give equal bytes. */
 export function encodeFeed(feed: RouterFeed): Buffer {
   return gzipSync(canonicalJson(feed))
 }

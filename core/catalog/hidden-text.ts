@@ -46,12 +46,12 @@ export function hiddenTextLine({ findings, count }: HiddenText): string {
   return [...findings, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }
 
-/** A name from outside as people may see it. */
+/** A name from outside, made safe to show: cut, on one line, and with its hidden characters visible. */
 export function shownName(name: string): string {
   return reveal(name.slice(0, MAX_NAME_CHARACTERS)).replace(/\s+/g, ' ')
 }
 
-/** The first hidden characters in a value's strings and keys, however deep: discovery bounds depth and size. */
+/** Describes the first hidden characters in a value's strings and keys, at any depth, since discovery limits depth and size. Undefined: none. */
 export function findHidden(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return firstHidden(value)
   if (typeof value !== 'object' || value === null) return undefined

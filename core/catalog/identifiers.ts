@@ -10,7 +10,7 @@ export function splitIdentifier(text: string): string {
     .replace(/[_\-./:]+/g, ' ')
 }
 
-/** Letters that Unicode does not decompose, although keyboards without them are used to write others. */
+/** Letters that Unicode does not decompose, and what people type instead of them. */
 const UNDECOMPOSED: Readonly<Record<string, string>> = {
   ß: 'ss',
   ł: 'l',

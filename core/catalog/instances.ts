@@ -15,14 +15,14 @@ export function instanceRevision(user: string, secret = ''): string {
   return hash('sha256', `${user} ${secret}`, 'hex').slice(0, 16)
 }
 
-/** The bearer token of the bridge of a user, made of that of the server: no bridge can make that of another user. */
+/** The bearer token of a user's bridge, derived from the server's token, so that no bridge can derive the token of another user. */
 export function instanceBearer(token: string, user: string): string {
   return createHmac('sha256', token).update(user).digest('base64url')
 }
 
 type HttpEndpoint = Extract<Endpoint, { kind: 'http' }>
 
-/** The endpoint of what a user has of the server `name`, from that of the server, whose pods serve no user. */
+/** The endpoint of a user's instance of the server `name`. `endpoint`: that of the server, whose pods serve no user; `secret`: as above. */
 export function instanceEndpoint(
   name: string,
   endpoint: HttpEndpoint,

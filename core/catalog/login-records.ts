@@ -1,6 +1,6 @@
-/** Logins of users as they are kept in the Secrets of a cluster: sealed, each under an id, the newest counts. Pure. */
+/** Logins of users as they are kept in the Secrets of a cluster: encrypted (sealed), each under an id; of several, the newest counts. Pure. */
 
-/** `value`: when it was made, in milliseconds since the epoch, a dot, and the sealed login; nothing, if it was deleted. */
+/** `value`: the milliseconds since the epoch at which it was made, a dot, and the sealed login, which is empty if the login was deleted. */
 export type LoginRecord = { server: string; id: string; value: string }
 
 /** The form of an id: HMAC-SHA-256, in hex. */
@@ -10,20 +10,20 @@ export const MAX_LOGIN_CHARACTERS = 24_000
 /** How many logins a router reports to the operator at once. */
 export const MAX_LOGINS_AT_ONCE = 256
 
-/** How ids begin. */
+/** Each id begins with one of them. */
 const DIGITS = [...'0123456789abcdef']
 
-/** The Secret of a login: there are at most 16 of a server, each with those whose ids begin with the same digit. */
+/** The name of the Secret with a login. Each server has at most 16, one for each digit with which ids begin. */
 export function loginsName(server: string, id: string): string {
   return `${server}-logins-${Number.parseInt(id.slice(0, 1), 16)}`
 }
 
-/** All Secrets of the logins at a server. */
+/** The names of all Secrets with logins at a server. */
 export function allLoginsNames(server: string): string[] {
   return DIGITS.map(digit => loginsName(server, digit))
 }
 
-/** When a value was made; 0 without one. */
+/** When a value was made, in milliseconds since the epoch; 0 without a value. */
 export function timeOfLogin(value: string | undefined): number {
   return Number.parseInt(value ?? '', 10) || 0
 }

@@ -11,12 +11,12 @@ export const BEARER_KEY = 'token'
 /** Key, in the same Secret, of the certificates that its bridge may have: only with `tls`. */
 export const AUTHORITY_KEY = 'ca.crt'
 
-/** The Secret with the certificate and the key of a bridge with `tls`. The dot is in no other name, since names of servers have none. */
+/** The Secret with the certificate and the key of a bridge with `tls`. No other name has a dot, since names of servers have none. */
 export function certificateName(server: string): string {
   return `${serverObjectName(server)}.tls`
 }
 
-/** The Deployment, Service and bearer Secret of what one user has of a server; `user` is the user's id. */
+/** The name of the Deployment, Service and bearer Secret of a user's instance of a server. `user`: the user's id. */
 export function instanceName(server: string, user: string): string {
   return `${serverObjectName(server)}-u-${user}`
 }

@@ -9,7 +9,7 @@ import { findHidden } from './hidden-text.ts'
 import { type RouterScript, SCRIPTS } from './router-config.ts'
 import { selects } from './select.ts'
 
-/** A manifest, and what its code was found to be. */
+/** A manifest, and the result of inspecting its code. */
 export type GivenScript = { manifest: McpScript; inspected: InspectedScript }
 
 export type ScriptProblem = Problem & { name: string }
@@ -17,7 +17,7 @@ export type ScriptProblem = Problem & { name: string }
 /** UTF-8 bytes of all scripts of a gateway as JSON: routers get them with their config. */
 export const MAX_SCRIPT_BYTES = 512 * 1024
 
-/** Why a script is accepted by no gateway. */
+/** Why no gateway accepts a script; empty if it is valid. */
 export function scriptRefusals({ manifest: { spec }, inspected }: GivenScript): Problem[] {
   const { problem } = inspected
   if (problem !== undefined)
@@ -32,13 +32,13 @@ export function scriptRefusals({ manifest: { spec }, inspected }: GivenScript): 
   })
 }
 
-/** The gateway as it would be with `spec.code.enabled`, if `isOn`. */
+/** The gateway, with `spec.code.enabled` set if `isOn`. */
 export function withCode(gateway: McpGateway, isOn = false): McpGateway {
   const { spec } = gateway
   return isOn ? { ...gateway, spec: { ...spec, code: { ...spec.code, enabled: true } } } : gateway
 }
 
-/** `servers`: names of those that the gateway selects. */
+/** The scripts that a gateway offers, sorted by name, and why it does not offer the others that it selects. `servers`: names of its servers. */
 export function resolveScripts(
   { metadata, spec: { code } }: McpGateway,
   given: readonly GivenScript[],
@@ -65,7 +65,7 @@ export function resolveScripts(
   return { offered: manifests, scripts: manifests.map(routerScript), problems }
 }
 
-/** Why one gateway does not offer a script that is right in itself. */
+/** Why this gateway does not offer a valid script; undefined if it does. `bytes`: the size of all scripts up to this one. */
 function leftOut(
   gateway: string,
   isEnabled: boolean,

@@ -1,4 +1,4 @@
-/** What a server with `sessions: perUser` keeps for its users. Pure. */
+/** Resolves what a router has to know of the users of a server with `sessions: perUser`. Pure. */
 import { parseDuration } from '../../crds/quantity.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { DEFAULT_USERS } from '../../crds/users.ts'

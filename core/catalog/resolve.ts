@@ -66,9 +66,9 @@ export type ResolveInput = {
   /** By server name: the Secrets of its users, for servers with `auth.perUser`. */
   userSecrets?: ReadonlyMap<string, readonly UserSecret[]>
   placement: Placement
-  /** Why whoever runs the gateway refuses it, besides what its manifest shows. */
+  /** Why the operator, or the laptop, refuses the gateway, besides the problems of its manifest. */
   refusals?: readonly Problem[]
-  /** Laptops: who calls is given on the command line, whatever credentials the gateway asks for. */
+  /** Laptops: the caller is given on the command line, whatever credentials the gateway requires. */
   assumed?: boolean
   /** Laptops: scripts are run, whatever the gateway's manifest says. */
   runsScripts?: boolean
@@ -85,7 +85,7 @@ export type Resolved = {
 /** A problem, and the resource that has it. */
 export type ResolveProblem = Problem & { kind: 'McpServer' | 'McpGateway' | 'McpScript'; name: string }
 
-/** If the gateway is not accepted, none of its servers is, with the gateway's reason. */
+/** The config of a gateway's router, and all problems. If the gateway is not accepted, none of its servers is, with the gateway's reason. */
 export function resolve(input: ResolveInput): Resolved {
   const gateway = withCode(input.gateway ?? defaultGateway(), input.runsScripts)
   const references = readAuthReferences(gateway.spec.auth, input.configMaps ?? new Map())
@@ -109,7 +109,7 @@ export function resolve(input: ResolveInput): Resolved {
   })
   const scripts = resolveScripts(
     gateway,
-    (input.scripts ?? []).filter(({ manifest }) => !input.gateway || isNeighbour(gateway, manifest)),
+    (input.scripts ?? []).filter(({ manifest }) => !input.gateway || isInSameNamespace(gateway, manifest)),
     selected.map(({ metadata }) => metadata.name),
   )
   problems.push(...scripts.problems.map(problem => ({ ...problem, kind: 'McpScript' as const })))
@@ -121,7 +121,7 @@ export function resolve(input: ResolveInput): Resolved {
     scripts: scripts.offered,
   })
   const config = routerConfig(gateway, servers, access, scripts.scripts)
-  // As many as there may be: no caller gets more than a limit says.
+  // The most that there may be, so that all together never admit more than a limit says.
   const routers = input.placement === 'cluster' ? routerScale(gateway).max : 1
   return {
     config: routers > 1 ? { ...config, routers } : config,
@@ -141,10 +141,10 @@ function about({ kind, metadata }: McpServer | McpGateway, problem: Problem): Re
 }
 
 function isSelected(gateway: McpGateway, server: McpServer): boolean {
-  return isNeighbour(gateway, server) && selects(gateway.spec.servers.selector, server.metadata.labels)
+  return isInSameNamespace(gateway, server) && selects(gateway.spec.servers.selector, server.metadata.labels)
 }
 
-function isNeighbour(gateway: McpGateway, other: McpServer | McpScript): boolean {
+function isInSameNamespace(gateway: McpGateway, other: McpServer | McpScript): boolean {
   return namespaceOf(gateway) === namespaceOf(other)
 }
 
@@ -265,6 +265,7 @@ function isHidden(state: ServerState, since: number, now: number): boolean {
   return state === 'authRequired' || state === 'suspended' || state === 'notAccepted'
 }
 
+/** Milliseconds until the next failed server becomes hidden; undefined if none will. */
 function nextHidden(servers: readonly RouterServer[], { observed, now }: ResolveInput): number | undefined {
   const waits = servers
     .filter(({ status }) => status.state === 'failed' && !status.hidden)

@@ -1,4 +1,4 @@
-/** The config of a router, the output of `resolve`: everything but the catalogs, and no secret's value. */
+/** The config of a router, the output of `resolve`: everything but the catalogs, and no values of secrets. */
 
 import type { LabelSelector } from '../../crds/core-v1.ts'
 import type { JsonObject } from '../json.ts'
@@ -17,7 +17,7 @@ export type RouterConfig = {
   search: SearchConfig
   /** Who is admitted, who may use what, and how often. */
   access: AccessConfig
-  /** Scripts of agents. Absent: there are none. */
+  /** What scripts of agents may do. Absent: agents cannot run scripts. */
   code?: CodeConfig
   /** Reviewed scripts that are offered as tools, sorted by name. Absent: there are none. */
   scripts?: RouterScript[]
@@ -35,7 +35,7 @@ export type SearchConfig = {
   embeddings?: { url: string; model: string; secret?: SecretKey }
 }
 
-/** What scripts of agents may do. `tools`: glob patterns of tool paths. `ask`: of those that need permission, whatever their hints say. */
+/** What scripts of agents may do. `tools`: glob patterns of tool paths; `ask`: those of tools that need permission, whatever their hints say. */
 export type CodeConfig = {
   tools: { allow: string[]; deny: string[]; readOnly: boolean }
   /** What happens to calls of tools with `destructiveHint`. */
@@ -48,17 +48,18 @@ export type CodeConfig = {
   limits: CodeLimits
 }
 
+/** Limits of each script, unless they say something else. */
 export type CodeLimits = {
   sourceBytes: number
-  /** The whole script, but for the time in which its caller is asked. */
+  /** For the whole script, without the time in which its caller answers questions. */
   timeoutMs: number
-  /** Time in which it computes. */
+  /** For the time in which it computes, and does not wait for calls. */
   sandboxMs: number
   memoryBytes: number
   calls: number
-  /** Calls at once. */
+  /** Calls of a script at once. */
   concurrency: number
-  /** One result, into the script or back to the agent; a script takes in eight times as much. */
+  /** For each result of a call, and for the result of the script. All results of its calls together may have eight times as much. */
   resultBytes: number
   /** Scripts at once, of each router. */
   scripts: number
@@ -123,7 +124,7 @@ export type Endpoint =
       authority?: SecretKey
       /** OAuth client credentials for the upstream. */
       oauth?: EndpointOAuth
-      /** How the token of a user becomes one of the upstream; `oauth` then serves to read the lists. */
+      /** How the token of a user is exchanged for one of the upstream; `oauth` is then used to read the lists. */
       exchange?: EndpointTokenExchange
       /** How users log in to the upstream. */
       login?: EndpointLogin
@@ -161,12 +162,13 @@ export type EndpointOAuth = {
   audience?: string
 }
 
+/** A header with the value at `key` of the user's Secret, after `prefix`. */
 export type UserHeader = { name: string; key: string; prefix: string }
 
 /** Absent `clientId`: the client registers itself. Absent `scopes`: those that the upstream, or the gateway, asks for. */
 export type EndpointLogin = { scopes: string[]; clientId?: string; clientSecret?: SecretKey }
 
-/** RFC 8693. */
+/** OAuth 2.0 Token Exchange (RFC 8693). */
 export type EndpointTokenExchange = EndpointOAuth & { tokenUrl: string }
 
 /** Glob patterns for the upstream's tool names (`*` matches any characters); deny takes precedence. */
@@ -210,7 +212,7 @@ export type UserCredentials =
   | { kind: 'secrets'; selector: LabelSelector; secrets: UserSecret[] }
   | { kind: 'tokenExchange' }
 
-/** The Secret of one user. `revision` changes with its values. `lacks`: a key that it must have. `name`: in clusters. */
+/** The Secret of one user. `revision` changes with its values. `lacks`: a required key that is missing. `name`: of the Secret, in clusters. */
 export type UserSecret = { subject: string; revision: string; lacks?: string; name?: string }
 
 export type ServerLimits = {

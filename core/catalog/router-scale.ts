@@ -11,9 +11,9 @@ export type RouterScale = { replicas?: number; min: number; max: number }
 export function routerScale({ spec }: McpGateway): RouterScale {
   const { replicas, autoscaling = {} } = spec.router
   if (Object.keys(autoscaling).length === 0) return { replicas, min: replicas, max: replicas }
-  const given = (field: string, standard: number) => {
+  const given = (field: string, fallback: number) => {
     const value = autoscaling[field]
-    return typeof value === 'number' ? value : standard
+    return typeof value === 'number' ? value : fallback
   }
   const min = given('minReplicas', Math.max(1, replicas))
   return { min, max: given('maxReplicas', Math.max(MAX_REPLICAS, min)) }

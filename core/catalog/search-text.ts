@@ -62,6 +62,7 @@ export function searchTexts(server: ServerKnowledge, catalog: ServerCatalog): Se
   return [...new Map(texts.map(text => [text.key, text])).values()]
 }
 
+/** `own`: keywords and category that the manifest gives the tool. */
 type Item = { words: string; description?: string; own: string }
 
 function searchText(server: ServerKnowledge, catalog: ServerCatalog, item: Item): SearchText {

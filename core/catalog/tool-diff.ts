@@ -5,6 +5,7 @@ import type { ToolDefinition } from './server-catalog.ts'
 import { changesOf } from './tool-changes.ts'
 import { diffWords, type Piece } from './word-diff.ts'
 
+/** Strings that look like a number, another JSON literal, or an empty object or list. */
 const LIKE_A_VALUE = /^(?:[-+.\deE]*|true|false|null|\{\}|\[\])$/
 
 export type ToolDiff = { tool: string; kind: 'changed' | 'new' | 'gone'; fields: FieldDiff[] }
@@ -29,15 +30,18 @@ function diff(
   kind: ToolDiff['kind'],
   name: string,
   old: ToolDefinition | undefined,
-  fresh: ToolDefinition | undefined,
+  current: ToolDefinition | undefined,
 ): ToolDiff {
   const before = leavesOf(old)
-  const after = leavesOf(fresh)
+  const after = leavesOf(current)
   const paths = [...new Set([...before.keys(), ...after.keys()])]
   const fields = paths
     .filter(path => before.get(path) !== after.get(path) && path !== 'name')
-    .map(path => ({ path: line(path), pieces: diffWords(before.get(path) ?? '', after.get(path) ?? '') }))
-  return { tool: line(name), kind, fields }
+    .map(path => ({
+      path: onOneLine(path),
+      pieces: diffWords(before.get(path) ?? '', after.get(path) ?? ''),
+    }))
+  return { tool: onOneLine(name), kind, fields }
 }
 
 /** The values of a definition by their paths, as texts with visible characters. */
@@ -53,13 +57,13 @@ function leavesOf(definition: ToolDefinition | undefined): Map<string, string> {
   return leaves
 }
 
-/** A string that could be taken for another value is quoted. */
+/** The text of a value without inner ones. A string that could be taken for another kind of value is quoted. */
 function textOf(value: JsonValue): string {
   if (typeof value !== 'string' || LIKE_A_VALUE.test(value)) return JSON.stringify(value)
   return reveal(value)
 }
 
-/** A name or a path in one line. */
-function line(text: string): string {
+/** A name or a path in one onOneLine. */
+function onOneLine(text: string): string {
   return reveal(text).replace(/\s+/g, ' ')
 }

@@ -4,7 +4,10 @@ import type { McpServer } from '../../crds/server.ts'
 import { type User, userNamed } from '../mcp/user.ts'
 import { selects } from './select.ts'
 
-/** Of these objects, those with a user; if several name one user, the first by name counts. All must be of the server's namespace. */
+/**
+ * The Secrets that the server's selector matches and that name a user. If several name the same user, the first by name counts. `secrets`: those
+ * of the server's namespace.
+ */
 export function selectUserSecrets<Secret extends Labelled>(
   { spec }: McpServer,
   secrets: Iterable<Secret>,
@@ -12,8 +15,8 @@ export function selectUserSecrets<Secret extends Labelled>(
   const selector = spec.auth?.perUser?.secrets?.selector
   if (!selector) return []
   const found = new Map<string, { user: User; secret: Secret }>()
-  const own = [...secrets].filter(({ metadata }) => selects(selector, metadata.labels))
-  for (const secret of own.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+  const selected = [...secrets].filter(({ metadata }) => selects(selector, metadata.labels))
+  for (const secret of selected.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
     const user = userNamed(secret.metadata.annotations?.[SUBJECT_ANNOTATION] ?? '')
     if (user && !found.has(user.key)) found.set(user.key, { user, secret })
   }

@@ -9,11 +9,12 @@ export type Vector = { readonly values: Int8Array; readonly scale: number }
 /** Bytes of the scale, a float32, little endian, ahead of the values. */
 const SCALE_BYTES = 4
 
-/** Rounds to int8. A zero vector stays zero. */
+/** Scales the components so that the greatest absolute value is 127, and rounds them to int8. A zero vector stays zero. */
 export function quantize(components: ArrayLike<number>): Vector {
-  let most = 0
-  for (let at = 0; at < components.length; at++) most = Math.max(most, Math.abs(components[at] as number))
-  const scale = Math.fround(most / 127) || 1
+  let greatest = 0
+  for (let at = 0; at < components.length; at++)
+    greatest = Math.max(greatest, Math.abs(components[at] as number))
+  const scale = Math.fround(greatest / 127) || 1
   return { values: Int8Array.from(components, component => Math.round(component / scale)), scale }
 }
 
@@ -26,7 +27,7 @@ export function blend(full: ArrayLike<number>, name: ArrayLike<number>): Vector 
   return quantize(Float32Array.from(full, (value, at) => mixed(value, at) / (1 + NAME_WEIGHT)))
 }
 
-/** Equal vectors give equal bytes. All must have the same number of dimensions. */
+/** Packs vectors, given by the keys of their texts. Equal vectors give equal bytes. All must have the same number of dimensions. */
 export function packVectors(encoder: string, vectors: ReadonlyMap<string, Vector>): CatalogVectors {
   const keys = [...vectors.keys()].sort()
   const size = SCALE_BYTES + (vectors.get(keys[0] ?? '')?.values.length ?? 0)

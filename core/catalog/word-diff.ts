@@ -6,7 +6,7 @@ export type Piece = { kind: 'same' | 'removed' | 'added'; text: string }
 const MAX_PAIRS = 8_000_000
 const WORDS = /\s+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu
 
-/** What has to be removed and added to make `after` of `before`: the longest common sequence of words stays. */
+/** The pieces to remove from `before` and to add, so that it becomes `after`. The longest common sequence of words stays. */
 export function diffWords(before: string, after: string): Piece[] {
   const a = before.match(WORDS) ?? []
   const b = after.match(WORDS) ?? []

@@ -31,6 +31,7 @@ function syntaxProblem(code: string): string | undefined {
   return refusal ?? plain.at(-1)
 }
 
+/** Why a form cannot be compiled, with the line if it is known; undefined if it can. */
 function failureOf(form: string): string | undefined {
   try {
     new Script(form, { filename: SCRIPT_FILE })
@@ -49,7 +50,7 @@ const STEP = /\.\s*([A-Za-z_$][\w$]*)|\[\s*(?:'([^']*)'|"([^"]*)")\s*\]/g
 /** Properties of a tool's function, which are not names of tools. */
 const NOT_NAMES = new Set(['raw', 'call', 'apply', 'bind'])
 
-/** Does not find computed names, nor tools that are called through another variable than `tools`. */
+/** The tools that the code names. Does not find computed names, nor tools that are called through another variable than `tools`. */
 function namedTools(code: string): string[] {
   const found = new Set<string>()
   for (const [, access] of code.matchAll(TOKENS)) {
@@ -57,8 +58,8 @@ function namedTools(code: string): string[] {
     const steps = [...access.matchAll(STEP)].map(([, name, single, double]) => name ?? single ?? double ?? '')
     const [first = '', second] = steps
     if (first === '' || NOT_NAMES.has(first)) continue
-    const isWhole = first.includes(':') || second === undefined || NOT_NAMES.has(second)
-    found.add(isWhole ? first : `${first}:${second}`)
+    const isComplete = first.includes(':') || second === undefined || NOT_NAMES.has(second)
+    found.add(isComplete ? first : `${first}:${second}`)
   }
   return [...found]
 }

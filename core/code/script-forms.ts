@@ -13,7 +13,7 @@ const LAST_SEMICOLONS = /[;\s]+$/
 /** A frame of a stack within the script: `at f (script:4:28)`, `at script:3:1`. */
 const PLACE = new RegExp(`\\b${SCRIPT_FILE}:(\\d{1,7})(?::(\\d{1,7}))?`)
 
-/** Without the fences of Markdown around it. */
+/** The source without the Markdown fences (```) around it, if there are any. */
 export function unfenced(source: string): string {
   const text = source.replace(BYTE_ORDER_MARK, '')
   return FENCED.exec(text)?.[1] ?? text
@@ -29,7 +29,10 @@ export function wrapped(source: string): string[] {
   return expression.trim() === '' ? [asBody] : [`(async (input) => (\n${expression}\n))`, asBody]
 }
 
-/** Replaces type annotations by spaces, so that lines and columns stay. `refusal`: other TypeScript syntax, which cannot run. */
+/**
+ * Replaces type annotations by spaces, so that lines and columns stay. `refusal`: there is other TypeScript syntax, which cannot run. Empty: the
+ * syntax is not valid.
+ */
 export function withoutTypes(form: string): { text: string } | { refusal: string } | Record<string, never> {
   try {
     return { text: stripTypeScriptTypes(form, { mode: 'strip' }) }

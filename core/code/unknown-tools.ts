@@ -12,9 +12,9 @@ export function unknownTools(named: readonly string[], servers: readonly KnownSe
     const colon = path.indexOf(':')
     if (colon < 0) {
       const name = lettersOf(path)
-      const listed = [...byName].find(([server]) => name.startsWith(`${server} `))?.[1]
+      const byPrefix = [...byName].find(([server]) => name.startsWith(`${server} `))?.[1]
       if (all.has(name) || !isComplete) return false
-      return !listed || !hasTool(listed, name.slice(lettersOf(listed.name).length + 1))
+      return !byPrefix || !hasTool(byPrefix, name.slice(lettersOf(byPrefix.name).length + 1))
     }
     const server = byName.get(lettersOf(path.slice(0, colon)))
     return !server || !hasTool(server, lettersOf(path.slice(colon + 1)))
@@ -25,6 +25,7 @@ function hasTool({ tools }: KnownServer, letters: string): boolean {
   return tools === undefined || tools.some(tool => lettersOf(tool) === letters)
 }
 
+/** The name in lower case, with one space in place of all separators in a row. */
 function lettersOf(name: string): string {
   return name
     .toLowerCase()

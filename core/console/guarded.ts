@@ -17,6 +17,7 @@ export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** Whether the connection comes from this machine. */
 export function isOnThisMachine(request: IncomingMessage): boolean {
   return LOOPBACK_ADDRESS.test(request.socket.remoteAddress ?? '')
 }
@@ -24,8 +25,9 @@ export function isOnThisMachine(request: IncomingMessage): boolean {
 /** Why a request for data is refused; undefined if it is not. Other pages on this machine have another port, and so another origin. */
 export function foreignPage({ headers }: IncomingMessage): string | undefined {
   const { origin, host } = headers
-  if (origin !== undefined && !isOwnOrigin(origin, host)) return 'Only pages of this console may ask this.'
-  return OWN_SITES.has(headers['sec-fetch-site']) ? undefined : 'Only pages of this console may ask this.'
+  if (origin !== undefined && !isOwnOrigin(origin, host))
+    return 'Only pages of this console may request this.'
+  return OWN_SITES.has(headers['sec-fetch-site']) ? undefined : 'Only pages of this console may request this.'
 }
 
 /** Why an action is refused; undefined if it is not. For this content type, a browser first sends a foreign page's preflight request, which is refused. */

@@ -92,11 +92,11 @@ export type ConsoleCall = {
   upstreamMs: number
   /** Of the server's answer, estimated. */
   tokens?: number
-  /** Found by a search. */
+  /** How many hits a search had. */
   hits?: number
   /** The id of the script that made it. */
   script?: string
-  /** It is a script itself: its id, its calls, and the tokens of results that it kept from the agent. */
+  /** If the call is a script itself: its id, its calls, and the tokens of results that it kept from the agent. */
   ran?: { id: string; calls: number; keptTokens: number }
   /** Why it failed, in our own words: never text of the server's answer. */
   why?: string
@@ -180,7 +180,7 @@ export type ConsoleClusterEvents = {
   cluster: { version: string; gateways: ConsoleGateway[]; servers: ConsoleClusterServer[] }
   /** The routers whose events follow: what is known of others is out of date. */
   routers: { pods: string[] }
-  /** The gateway requires a credential; with its sentence. */
+  /** The gateway requires a credential, or refuses the given one; `error`: what it says. */
   refused: { error: string }
   /** No router of the gateway answers, and why. */
   unreachable: { error: string }
@@ -203,7 +203,7 @@ export type ConsoleTool = {
 
 export type ConsoleToolDetail = ConsoleTool & {
   definition: JsonObject
-  /** What one search that finds this tool answers, and its tokens. */
+  /** The definition as one search shows it that finds only this tool, and its tokens. */
   seen: { definition: JsonObject; tokens: number }
   declaration: { profile: Profile; name: string; listedName: string }
   /** With code mode: as scripts call it, as TypeScript. */
@@ -216,12 +216,14 @@ export type ConsoleResource = {
   uri: string
   /** As resources/read takes it. */
   listedUri: string
+  /** As the server itself names it. */
   own: string
   isTemplate: boolean
   name: string
   description?: string
   mimeType?: string
   size?: number
+  /** Whether clients can subscribe to it. */
   watchable: boolean
 }
 

@@ -9,7 +9,7 @@ const WITH_VALUES: ReadonlySet<string> = new Set(['env', 'headers'])
 /** Metadata that Kubernetes writes and people do not read. */
 const NOISE: ReadonlySet<string> = new Set(['managedFields', 'uid', 'resourceVersion'])
 
-/** YAML. References to Secrets keep their names. */
+/** The manifest as YAML. References to Secrets keep their names. */
 export function shownManifest({ apiVersion, kind, metadata, spec }: McpServer): string {
   const plain: JsonValue = JSON.parse(JSON.stringify({ apiVersion, kind, metadata, spec }))
   return stringify(shown(plain), { lineWidth: 0 })

@@ -123,13 +123,14 @@ async function modelFrom(path: string, { recipe = MINILM, onProgress }: FetchOpt
   onProgress('reading the weights')
   const source = await readSource(path)
   if ('finished' in source) return source.finished
-  expect('model.safetensors', source.weights, recipe.digests.weights)
-  expect('vocab.txt', source.vocabulary, recipe.digests.vocabulary)
+  expectDigest('model.safetensors', source.weights, recipe.digests.weights)
+  expectDigest('vocab.txt', source.vocabulary, recipe.digests.vocabulary)
   onProgress('making the model')
   return recipe.make(source.weights, source.vocabulary)
 }
 
-function expect(name: string, bytes: Uint8Array, wanted: string): void {
+/** Throws Fault `io` unless the bytes have the digest. */
+function expectDigest(name: string, bytes: Uint8Array, wanted: string): void {
   const digest = createHash('sha256').update(bytes).digest('hex')
   if (digest === wanted) return
   throw new Fault(

@@ -8,7 +8,8 @@ import { type RunOptions, run } from '../packages/run.ts'
 const PIPS = [['pip3'], ['pip'], ['python3', '-m', 'pip'], ['python', '-m', 'pip']] as const
 /** Long enough for a slow connection; the user sees the progress meanwhile. */
 const LIMIT_MS = 60 * 60_000
-const LOOK_MS = 500
+/** How often the size on disk is reported. */
+const REPORT_MS = 500
 
 export type WheelOf = {
   /** For pip: `name==version`. */
@@ -64,7 +65,7 @@ async function firstThatRuns(commands: readonly (readonly string[])[], options: 
   return undefined
 }
 
-/** Accepts wheels only, because a source distribution would run code of the package. */
+/** Downloads with pip. Accepts wheels only, because a source distribution would run code of the package. */
 async function byPip(
   [command = '', ...args]: readonly string[],
   { requirement }: WheelOf,
@@ -112,13 +113,13 @@ async function watched<T>(
   { clock, onProgress }: PackageOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  let timer = clock.after(0, look)
+  let timer = clock.after(0, report)
   let ended = false
-  async function look() {
+  async function report() {
     const bytes = await bytesIn(folder)
     if (ended) return
     onProgress(by, bytes)
-    timer = clock.after(LOOK_MS, look)
+    timer = clock.after(REPORT_MS, report)
   }
   try {
     return await work()

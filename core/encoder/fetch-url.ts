@@ -63,15 +63,17 @@ async function attempt(
   options: DownloadOptions,
 ): Promise<void> {
   const validator = await readValidator(part, url)
-  const have = validator === undefined ? 0 : await sizeOf(part)
-  const resume = validator !== undefined && have > 0
-  const range: Record<string, string> = resume ? { range: `bytes=${have}-`, 'if-range': validator } : {}
+  const receivedBytes = validator === undefined ? 0 : await sizeOf(part)
+  const resume = validator !== undefined && receivedBytes > 0
+  const range: Record<string, string> = resume
+    ? { range: `bytes=${receivedBytes}-`, 'if-range': validator }
+    : {}
   const response = await fetch(url, {
     headers: { 'accept-encoding': 'identity', ...range },
     dispatcher,
     signal: options.signal,
   })
-  const from = resume && startOf(response) === have ? have : 0
+  const from = resume && startOf(response) === receivedBytes ? receivedBytes : 0
   if (!response.ok || !response.body || (response.status === 206 && from === 0)) {
     await response.body?.cancel()
     if (resume && response.status !== 503) await rm(part, { force: true })

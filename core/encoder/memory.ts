@@ -6,7 +6,7 @@ const PAGE_BYTES = 65_536
 const FIRST_PLACE = 1_024
 
 export type MemoryPlan = {
-  /** Reserves an area of so many bytes; returns its address. */
+  /** Reserves an area of `bytes` bytes; returns its address. */
   reserve(bytes: number): number
   /** Allocates a memory for all areas. It never grows, so views of it stay valid. */
   create(): WebAssembly.Memory

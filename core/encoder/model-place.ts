@@ -5,7 +5,7 @@ import { MODEL_FILE } from './model-name.mjs'
 
 export { MODEL_FILE }
 
-/** The path that `portolan model` writes to. */
+/** The path in the cache, to which `portolan model` writes by default. */
 export function cachedModelFile(cacheFolder: string): string {
   return join(cacheFolder, 'model', MODEL_FILE)
 }

@@ -6,7 +6,7 @@ import type { ReadWord } from './model-file.ts'
 
 /** The kernels process four rows at a time. */
 const TILE_ROWS = 4
-/** GELU is interpolated in a table from -8 to 8 with so many values per unit. One more entry lets the interpolation read a neighbour. */
+/** GELU is interpolated in a table from -8 to 8, with this number of values per unit. One more entry lets the interpolation read a neighbour. */
 const GELU_STEPS = 256
 const GELU_END = 8
 const GELU_ENTRIES = 2 * GELU_END * GELU_STEPS + 2
@@ -91,8 +91,8 @@ function embed(model: Model, { values }: Scratch, texts: readonly Uint16Array[],
       readWord(token, word)
       const place = positions + position * DIMENSIONS
       const scale = floats[scales + token] as number
-      for (let at = 0; at < DIMENSIONS; at++)
-        floats[to++] = (word[at] as number) * scale + (floats[place + at] as number)
+      for (let column = 0; column < DIMENSIONS; column++)
+        floats[to++] = (word[column] as number) * scale + (floats[place + column] as number)
     }
   floats.fill(0, to, values / 4 + rows * DIMENSIONS)
   kernel.normalize(rows, DIMENSIONS, values, at('wordsNorm.gain'), at('wordsNorm.bias'))

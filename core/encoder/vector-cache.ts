@@ -1,4 +1,4 @@
-/** Caches vectors on disk by the keys of their texts: in a file of fixed-size records, which are appended, and cleaned up at a start. */
+/** Caches vectors on disk by the keys of their texts. Records of a fixed size are appended; each start removes invalid and excess ones. */
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'

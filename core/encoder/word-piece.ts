@@ -1,6 +1,9 @@
 /** Splits texts into tokens as BERT (uncased) does: cleans them, splits at white space and punctuation, then into known pieces. Pure. */
 
-/** See BasicTokenizer and WordpieceTokenizer of https://github.com/google-research/bert/blob/master/tokenization.py. */
+/**
+ * The numbers of a text's tokens, at most `maxTokens`. See BasicTokenizer and WordpieceTokenizer of
+ * https://github.com/google-research/bert/blob/master/tokenization.py.
+ */
 export type Tokenizer = (text: string, maxTokens: number) => Uint16Array
 
 const UNKNOWN = '[UNK]'

@@ -96,6 +96,7 @@ export class KubeClient {
     }
   }
 
+  /** Creates the object and returns it as stored. If it exists, rejects with the reason `AlreadyExists`. */
   async create<T extends KubeObject>(object: T, signal?: AbortSignal): Promise<T> {
     const path = homePath(object, object.metadata.namespace)
     return this.#write<T>({ method: 'POST', path, body: JSON.stringify(object) }, signal)

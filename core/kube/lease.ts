@@ -67,6 +67,7 @@ class Candidate {
   /** The lease as last read or written, and when this process first saw it in that state: other machines' clocks are not trusted. */
   #lease: Lease | undefined
   #seenAt = 0
+  /** When the last successful write began. */
   #renewedAt = 0
 
   constructor(options: LeaseOptions) {

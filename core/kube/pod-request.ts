@@ -13,17 +13,19 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 export type PodRequest = PodPort & { method: 'GET' | 'DELETE'; path: string }
 export type PodAnswer = { status: number; text: string }
 
-/** Throws the Faults of PortForwarder.join, and Fault `upstream_unreachable` if the pod does not answer. */
+/**
+ * Throws the Faults of PortForwarder.join, that of `signal`, and Fault `upstream_unreachable` if the pod does not answer, or `upstream_too_large`.
+ */
 export async function requestOfPod(
   access: Access,
   asked: PodRequest,
   signal: AbortSignal,
 ): Promise<PodAnswer> {
-  const [own, joined] = duplexPair()
-  const onRefused = (message: string) => void own.destroy(new Error(message))
+  const [tunnel, joined] = duplexPair()
+  const onRefused = (message: string) => void tunnel.destroy(new Error(message))
   try {
     await waitFor(createPortForwarder(access).join(joined, asked, onRefused), signal)
-    return await exchange(own, asked, signal)
+    return await exchange(tunnel, asked, signal)
   } catch (error) {
     if (error instanceof Fault) throw error
     throw new Fault('upstream_unreachable', `Pod ${asked.pod} does not answer: ${messageOf(error)}`, {
@@ -34,6 +36,7 @@ export async function requestOfPod(
   }
 }
 
+/** Sends the request through a stream that is joined with the port of the pod. */
 function exchange(
   tunnel: Duplex,
   { method, path }: Pick<PodRequest, 'method' | 'path'>,

@@ -11,8 +11,8 @@ export type PodPort = { namespace: string; pod: string; port: number }
 
 export type PortForwarder = {
   /**
-   * Resolves once they are joined; when either ends, so does the other. `onRefused` gets what the node says where nothing listens at
-   * that port. Throws a Fault: `bad_request` without the right, `unavailable` otherwise.
+   * Resolves once they are joined; when either ends, so does the other. `onRefused` is called with the message of the node if
+   * nothing listens at that port. Throws a Fault: `bad_request` if the API server does not permit it, `unavailable` otherwise.
    */
   join(socket: Duplex, to: PodPort, onRefused: (message: string) => void): Promise<void>
 }
@@ -82,7 +82,7 @@ function opened(stream: WebSocket): Promise<boolean> {
   })
 }
 
-/** What the API server says of the same request without a WebSocket. */
+/** Why no WebSocket was opened: repeats the request without one, since a failed WebSocket does not give the answer of the API server. */
 async function reasonOf(
   url: string,
   headers: Record<string, string>,

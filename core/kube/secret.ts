@@ -17,13 +17,13 @@ export async function readSecret(
   return found && decodedData(found.data)
 }
 
-/** Of the field `data` of a Secret. */
+/** The decoded values of the field `data` of a Secret, by key. */
 export function decodedData(data: SecretValues = {}): Record<string, string> {
   const values = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()])
   return Object.fromEntries(values)
 }
 
-/** A value of the field `data` of a Secret. */
+/** A text, encoded for the field `data` of a Secret. */
 export function encodedValue(text: string): string {
   return Buffer.from(text).toString('base64')
 }

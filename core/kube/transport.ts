@@ -159,15 +159,15 @@ export class Transport {
     const { headers, tls } = await this.#access.credentials()
     if (this.#closed) throw new ApiError(0, 'Closed', 'The client of the API server is closed')
     const last = this.#connections
-    const print = JSON.stringify(tls)
+    const fingerprint = JSON.stringify(tls)
     const readAt = this.#clock.now()
-    if (last?.tls === print) {
+    if (last?.tls === fingerprint) {
       this.#connections = { ...last, headers, readAt }
     } else {
       const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: TCP_PROBE_AFTER_MS }
       this.#connections = {
         headers,
-        tls: print,
+        tls: fingerprint,
         requests: agent(connect, MAX_CONNECTIONS),
         watches: agent(connect),
         readAt,

@@ -95,6 +95,7 @@ function tile(
   putTile(output, (<usize>outputs) << 2, first, second, add)
 }
 
+/** Adds the products of sixteen weights with sixteen activations, in four lanes, to a sum. */
 function plus(sum: v128, weightLow: v128, low: v128, weightHigh: v128, high: v128): v128 {
   const products = i32x4.dot_i16x8_s(weightLow, low)
   return i32x4.add(i32x4.add(sum, products), i32x4.dot_i16x8_s(weightHigh, high))
@@ -107,6 +108,7 @@ function sums(a: v128, b: v128, c: v128, d: v128): v128 {
   return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 2, 4, 6), v128.shuffle<i32>(ab, cd, 1, 3, 5, 7))
 }
 
+/** The results of one output for four rows: the products with their scales applied, plus the bias. */
 function scaled(products: v128, inputScales: v128, weightScale: usize, bias: usize): v128 {
   const scale = f32x4.mul(inputScales, v128.load32_splat(weightScale))
   return f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(products), scale), v128.load32_splat(bias))
