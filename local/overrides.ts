@@ -5,6 +5,7 @@ import type { LocalOptions } from './local-gateway.ts'
 
 type Overrides = Pick<LocalOptions, 'profile' | 'allowedProfiles' | 'exposeServers' | 'token' | 'runsScripts'>
 
+/** The config with these options: `profile` replaces the manifest's, `token` is added to `access`, the others only add to what it allows. */
 export function overridden(
   config: RouterConfig,
   { profile, allowedProfiles = [], exposeServers, token, runsScripts }: Overrides,

@@ -6,10 +6,10 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 /** The address on which a gateway listens. */
 export type Address = { host: string; port: number }
 
-/** Whether a URL leads to the address. Host names are not resolved: only the address's own and loopback names match. */
+/** Whether a URL leads to the address. Host names are not resolved: only the address's host, loopback and wildcard addresses match. */
 export function leadsTo({ host, port }: Address, text: string): boolean {
   const url = URL.parse(text)
   if (!url || Number(url.port || DEFAULT_PORTS[url.protocol]) !== port) return false
-  const own = host.includes(':') ? `[${host}]` : host.toLowerCase()
-  return url.hostname === own || LOOPBACK.includes(url.hostname) || WILDCARD.includes(url.hostname)
+  const listeningHost = host.includes(':') ? `[${host}]` : host.toLowerCase()
+  return url.hostname === listeningHost || LOOPBACK.includes(url.hostname) || WILDCARD.includes(url.hostname)
 }

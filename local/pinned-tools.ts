@@ -24,7 +24,7 @@ export type Served = {
   catalog: ServerCatalog
   /** Changes that wait for approval. */
   changes?: ToolChanges
-  /** Text that hides characters. */
+  /** Hidden characters in texts that agents read. */
   hidden?: HiddenText
 }
 
@@ -32,6 +32,7 @@ export class PinnedTools {
   readonly #options: PinnedToolsOptions
   #approved: readonly ToolDefinition[] | undefined
   #loading: Promise<void> | undefined
+  /** The last result of `serve` and everything that it depends on. */
   #last:
     | {
         found: ServerCatalog
@@ -43,6 +44,7 @@ export class PinnedTools {
     | undefined
   /** Digest of the changes that were last reported and stored. */
   #reported: string | undefined
+  /** The hidden characters that were last reported, as JSON. */
   #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()
 
@@ -50,7 +52,7 @@ export class PinnedTools {
     this.#options = options
   }
 
-  /** Must be called before `serve`. */
+  /** Reads the approved tools once. Must have resolved before `serve` is called. */
   load(): Promise<void> {
     const { approvals, subject } = this.#options
     this.#loading ??= approvals.load(subject).then(kept => {

@@ -63,6 +63,7 @@ export class Publisher {
     if (!this.#closed) this.#scheduled ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
   }
 
+  /** Publishes a snapshot now. Does nothing after `close`. */
   publish(): void {
     this.#scheduled?.cancel()
     this.#untilHidden?.cancel()
@@ -80,6 +81,7 @@ export class Publisher {
     this.#untilHidden?.cancel()
   }
 
+  /** Counts the tokens of overridden descriptions if one is new, and then publishes again. */
   async #countDescriptions(): Promise<void> {
     const overrides = this.#desired.servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
     const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]

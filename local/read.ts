@@ -17,9 +17,11 @@ import { resolveUserSecrets } from './user-secrets.ts'
 export type ReadOptions = {
   files: ManifestFiles
   env: Readonly<Record<string, string>>
+  /** Name of the gateway; needed only if there are several. */
   gateway?: string
   /** The previous result. */
   current?: Desired
+  /** As in ValuePlaces. */
   secretsFolder?: string
   /** As in ResolveInput. */
   assumed?: boolean
@@ -27,6 +29,7 @@ export type ReadOptions = {
   runsScripts?: boolean
   /** A random key of this process, for digests of values. */
   digestKey: Buffer
+  /** Milliseconds since the epoch. */
   now: number
 }
 
@@ -42,6 +45,7 @@ export type Reading = {
   access: Problem[]
   /** Remarks that are not errors. */
   notes: Problem[]
+  /** The files that were read. */
   files: string[]
 }
 
@@ -73,7 +77,7 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   }
 }
 
-/** Ineffective parts of the gateway's access rules, with their place in the manifest. `tokens`: undefined if they are not known. */
+/** Ineffective parts of the gateway's access rules, with their place in the manifest. `tokens`: the caller tokens by name, if they are known. */
 export function accessFindings(
   { config, gateway }: Pick<Desired, 'config' | 'gateway'>,
   manifests: readonly PlacedManifest[],

@@ -25,19 +25,21 @@ export class Reloader {
   #problems: Problem[] = []
   #notes: Problem[] = []
   #running: Promise<void> | undefined
+  /** Whether the paths have to be read once more after the current read. */
   #again = false
 
   constructor(deps: ReloaderDeps) {
     this.#deps = deps
   }
 
+  /** All problems of the last read. */
   problems(): Problem[] {
     return this.#problems
   }
 
   /**
    * Resolves once the content that the files had at the time of the call has taken effect. Throws Fault `bad_request` if the first read
-   * finds no gateway that can be chosen.
+   * cannot decide which gateway to run.
    */
   reload(): Promise<void> {
     this.#again = true

@@ -21,9 +21,9 @@ export async function scriptFindings(
   if (offered.size === 0) return []
   const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
   const lists = await Promise.all(
-    running.map(async wanted => {
-      const { name } = wanted.server.metadata
-      const cached = await cache.load(name, listRevision(wanted))
+    running.map(async desired => {
+      const { name } = desired.server.metadata
+      const cached = await cache.load(name, listRevision(desired))
       const tools = cached?.catalog.tools.map(({ definition }) => definition.name)
       return [name, tools] as const
     }),
@@ -40,6 +40,7 @@ export async function scriptFindings(
     )
 }
 
+/** The problem of a script that calls a tool which no server has. */
 export function unknownTool(tool: string): Problem {
   const message = `calls ${tool}, and no server of the gateway has such a tool`
   return { reason: REASON.toolNotFound, path: 'spec.code', message }

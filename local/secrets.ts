@@ -50,12 +50,14 @@ export class ValueResolver {
       if (keys)
         for (const [key, value] of Object.entries(keys)) all.values[`${from.prefix ?? ''}${key}`] = value
       if (keys && from.secretRef) all.secret.push(...Object.values(keys))
-      if (!keys && !(from.secretRef ?? from.configMapRef)?.optional) all.problems.push(missingWhole(from, at))
+      if (!keys && !(from.secretRef ?? from.configMapRef)?.optional)
+        all.problems.push(envFromNotFound(from, at))
     }
     await this.#resolve(env, 'spec.env', all)
     return all
   }
 
+  /** Like `env`, for `spec.headers`. */
   async headers(headers: readonly Entry[]): Promise<Values> {
     const all: Values = { values: {}, secret: [], problems: [] }
     await this.#resolve(headers, 'spec.headers', all)
@@ -66,12 +68,12 @@ export class ValueResolver {
   async secret(ref: KeyRef): Promise<Found> {
     const manifest = this.#find(this.#places.secrets, ref.name)
     const imported = importedValue(this.#places.imported, ref, this.#places.env)
-    const own = manifest
+    const fromManifest = manifest
       ? secretValues(manifest)[ref.key]
       : imported && 'value' in imported
         ? imported.value
         : undefined
-    const value = own ?? (await this.#fromFolder(ref)) ?? this.#places.env[variableOf(ref)]
+    const value = fromManifest ?? (await this.#fromFolder(ref)) ?? this.#places.env[variableOf(ref)]
     if (value !== undefined) return { value }
     return { problem: imported && 'problem' in imported ? imported.problem : secretNotFound(ref) }
   }
@@ -90,6 +92,7 @@ export class ValueResolver {
     return Object.fromEntries(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
   }
 
+  /** Adds the values and problems of entries to `into`. `path`: the field of the entries. */
   async #resolve(entries: readonly Entry[], path: string, into: Values): Promise<void> {
     for (const [at, { name, value, valueFrom }] of entries.entries()) {
       const found = valueFrom ? await this.#valueFrom(valueFrom) : { value: expand(value ?? '', into.values) }
@@ -111,6 +114,7 @@ export class ValueResolver {
     return { problem: { reason: REASON.configMapNotFound, message } }
   }
 
+  /** All values of the Secret or ConfigMap that `envFrom` names; undefined if its manifest is missing. */
   #allOf(from: EnvFrom): Record<string, string> | undefined {
     if (from.configMapRef) return this.#find(this.#places.configMaps, from.configMapRef.name)?.data
     const secret = from.secretRef && this.#find(this.#places.secrets, from.secretRef.name)
@@ -166,7 +170,8 @@ function secretNotFound(ref: KeyRef): Problem {
   }
 }
 
-function missingWhole(from: EnvFrom, at: number): Problem {
+/** The problem of the entry `at` of `envFrom`, whose Secret or ConfigMap is missing. */
+function envFromNotFound(from: EnvFrom, at: number): Problem {
   const path = `spec.envFrom[${at}]`
   if (from.configMapRef)
     return {

@@ -8,12 +8,12 @@ import type { Log } from '../core/log.ts'
 import { openEmbedded } from '../router/semantic/embedded.ts'
 import type { SemanticDependencies } from '../router/semantic/semantic.ts'
 
-/** Per encoder; about 1.5 KB each. */
+/** How many vectors of an encoder the cache keeps; about 1.5 KB each. */
 const MAX_VECTORS = 20_000
 
 type Places = { cacheFolder: string; env: Readonly<Record<string, string>>; log: Log }
 
-/** `embeddingsKey` returns the API key of the current gateway's embeddings service. */
+/** `hosts`: which addresses may be connected to. `embeddingsKey` returns the API key of the current gateway's embeddings service. */
 export function semanticDependencies(
   { cacheFolder, env, log }: Places,
   hosts: HostGuard | undefined,

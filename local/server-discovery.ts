@@ -17,7 +17,7 @@ import type { Slots } from './start-slots.ts'
 
 /** Minimum time between retries that are caused by calls of a failed server. */
 const MIN_RETRY_MS = 2_000
-/** Delay of the first discovery if a list is cached, so that a start first does what the first searches need. */
+/** Delay of the first discovery if a list is cached, so that everything that the first searches need is done before. */
 const CACHED_FIRST_MS = 1_000
 
 export type DiscoveryTarget = {
@@ -63,7 +63,7 @@ export type Observed = {
   catalog?: ServerCatalog
   /** Tools that changed since they were approved. */
   changes?: ToolChanges
-  /** Text that hides characters. */
+  /** Hidden characters in texts that agents read. */
   hidden?: HiddenText
   /** When the list was last read from the server. */
   discoveredAt?: number
@@ -156,6 +156,7 @@ export class ServerDiscovery {
     else if (eager) this.#after(CACHED_FIRST_MS, () => void this.#run())
   }
 
+  /** Computes what `observed` returns, and reports the change. */
   #changed(): void {
     if (this.#life.signal.aborted) return
     const failure = this.#down ?? (this.#catalog ? undefined : this.#listFailure)
@@ -197,6 +198,7 @@ export class ServerDiscovery {
     if (!this.#running) this.#retry()
   }
 
+  /** Schedules the next discovery after a failure. */
   #retry(): void {
     const { state } = this.#observed
     const kind = state === 'authRequired' ? 'refused' : this.#target.process ? 'process' : 'remote'
@@ -204,6 +206,7 @@ export class ServerDiscovery {
     this.#plan()
   }
 
+  /** Schedules the next discovery. */
   #plan(): void {
     const waitMs = this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.now()
     this.#runAfter(Math.max(waitMs, 0))
@@ -241,6 +244,7 @@ export class ServerDiscovery {
     else this.#succeeded(before !== this.#catalog?.digest)
   }
 
+  /** Serves each list as soon as it was read. Throws what `discover` throws. */
   async #readLists(): Promise<undefined> {
     await this.#target.pins.load()
     const { clock, countTokens } = this.#deps

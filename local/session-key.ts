@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const SESSION_KEY_BYTES = 32
 
-/** Persisted, so that clients' sessions survive a restart. */
+/** 32 random bytes, created by the first call with this cache folder and stored there, so that clients' sessions survive a restart. */
 export async function sessionKey(cacheFolder: string): Promise<Buffer> {
   const file = join(cacheFolder, 'session-key')
   const kept = await readFile(file).catch(() => undefined)

@@ -1,13 +1,14 @@
 /** Keeps the last lines that each server wrote to its standard error, for the console. */
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 
+/** How many lines of a server are kept. */
 const MAX_LINES = 300
 const MAX_SERVERS = 500
 
 export type StderrTails = {
   /** Wraps a log to also keep the server's lines. Secrets have already been removed from them. */
   of(server: string, log: StdioLog): StdioLog
-  /** Oldest first. */
+  /** The kept lines of a server, oldest first. */
   lines(server: string): string[]
 }
 

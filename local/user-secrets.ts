@@ -14,6 +14,7 @@ import { secretValues } from './secrets.ts'
 
 /** What a user's upstream gets in addition to the inputs of the manifest. */
 export type UserInputs = UserSecret & {
+  /** As in User. */
   key: string
   env: Record<string, string>
   headers: Record<string, string>
@@ -22,7 +23,7 @@ export type UserInputs = UserSecret & {
 /** Valid names of environment variables. Other keys are left out, as Kubernetes does with `envFrom`. */
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
 
-/** `digestKey`: a secret of this process, for the HMACs that are the revisions. */
+/** The inputs of every user of a server who has a Secret. `digestKey`: a secret of this process, for the HMACs that are the revisions. */
 export function resolveUserSecrets(
   server: McpServer,
   secrets: readonly Secret[],

@@ -2,13 +2,14 @@
 import { watch } from 'chokidar'
 import type { Clock, Timer } from '../core/async.ts'
 
-/** Editors and git touch many files at once. */
+/** `onChange` is called after this time without a change, since editors and git change many files at once. */
 const DEBOUNCE_MS = 100
 
 export type FolderWatch = {
   folders: readonly string[]
   /** How many levels of subfolders are watched too. */
   depth: number
+  /** Whether a change of this file or folder is reported. */
   concerns: (file: string) => boolean
   onChange: () => void
   onError: (error: unknown) => void

@@ -8,7 +8,7 @@ import type { Reloader } from './reloader.ts'
 import { watchApprovals } from './watch-approvals.ts'
 import { watchFolders } from './watch-folders.ts'
 
-/** Depth of the secrets folder: DIR/<name>/<key>. */
+/** How many levels below the secrets folder are watched: its files are DIR/<name>/<key>. */
 const SECRETS_DEPTH = 1
 
 type Watched = {
@@ -21,6 +21,7 @@ type Watched = {
   stopWatching: (() => Promise<void>)[]
 }
 
+/** Resolves once all watchers are ready. */
 export async function watch(
   { files, reloader, clock, stopWatching, approvals, children }: Watched,
   { secretsFolder, log }: { secretsFolder?: string; log: Log },

@@ -32,22 +32,22 @@ import type { Namespaces } from './runtime/cache.ts'
  * PORTOLAN_UPGRADE_SHARE          how many servers an upgrade rolls at a time, in percent of all  (10%)
  * PORTOLAN_UPGRADE_PER_NAMESPACE  and how many of a namespace                                 (1)
  * PORTOLAN_NETWORK_POLICIES       whether NetworkPolicies are written: true or false          (true)
- * PORTOLAN_DNS                    JSON list of NetworkPolicy peers that servers ask for names  (none)
- * PORTOLAN_TOKEN_REVIEW_BINDING   ClusterRoleBinding of routers that may review tokens         (none may)
+ * PORTOLAN_DNS                    JSON list of NetworkPolicy peers that answer servers' DNS queries  (none)
+ * PORTOLAN_TOKEN_REVIEW_BINDING   ClusterRoleBinding of routers that may review tokens         (none)
  * PORTOLAN_METRICS_FROM           JSON list of NetworkPolicy peers that read routers' metrics (none)
- * PORTOLAN_PERMITTED              JSON {podFields, registries, remoteHosts, refusedAddresses}     (no powerful field, the rest)
+ * PORTOLAN_PERMITTED              JSON {podFields, registries, remoteHosts, refusedAddresses}     (no powerful pod field, everything else)
  * PORTOLAN_RESOURCES              JSON {server, router, install: {requests, limits}}          (none)
- * PORTOLAN_TRUSTED_CERTIFICATES   certificate authorities of remote servers and issuers, in PEM    (the usual ones alone)
+ * PORTOLAN_TRUSTED_CERTIFICATES   certificate authorities of remote servers and issuers, in PEM    (only the usual ones)
  * HTTPS_PROXY, HTTP_PROXY         HTTP proxies to remote servers, issuers and embeddings services, without credentials  (none)
  * NO_PROXY                        hosts that are reached directly, separated by commas        (this cluster's own)
  * PORTOLAN_PROXY_SECRET           Secret in the pods' namespaces with the keys username and password, for the proxies  (none)
  * PORTOLAN_PROXY_USERNAME, PORTOLAN_PROXY_PASSWORD   their values
  * PORTOLAN_RESYNC                 how often every server and gateway is reconciled            (10m)
- * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are asked for their lists at once          (16)
+ * PORTOLAN_DISCOVERY_CONCURRENCY  how many servers are discovered at the same time            (16)
  * PORTOLAN_LOG_LEVEL              trace, debug, info, warn, error or fatal                    (info)
  * PORTOLAN_PORT                   port of /healthz, /readyz and /metrics                      (8080)
  * PORTOLAN_CONSOLE_PORT           port of the console, on loopback                            (none: there is no console)
- * PORTOLAN_CONSOLE_ACCOUNT        the operator's ServiceAccount, which routers let ask         required with a console
+ * PORTOLAN_CONSOLE_ACCOUNT        the operator's ServiceAccount, which routers give their data      required with a console
  * PORTOLAN_CONSOLE_TOKEN_FILE     its token for the audience portolan-console                 required with a console
  * OTEL_*                          where traces are sent and their sampling, see core/tracing.ts; passed on to routers
  */
@@ -56,7 +56,7 @@ const MIN_RESYNC_MS = 1_000
 const MAX_DISCOVERY_CONCURRENCY = 256
 const MAX_PEERS = 64
 const MAX_USER = 2 ** 31 - 1
-/** The user that a cluster assigns, such as OpenShift. */
+/** The value for clusters that assign a user to each pod, such as OpenShift. */
 const ASSIGNED = 'assigned'
 
 export type OperatorConfig = {
@@ -88,7 +88,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
   }
   const set = parsed.data
   const tracing = tracingSettings(env)
-  const served = consoleIn(set)
+  const consoleSettings = consoleIn(set)
   return {
     settings: {
       image: set.PORTOLAN_IMAGE,
@@ -106,7 +106,7 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
       permitted: withApiServer(set.PORTOLAN_PERMITTED, env),
       resources: set.PORTOLAN_RESOURCES,
       trustedCertificates: set.PORTOLAN_TRUSTED_CERTIFICATES,
-      ...(served && { consoleAccount: served.account }),
+      ...(consoleSettings && { consoleAccount: consoleSettings.account }),
       proxy: { variables: proxyVariables(env), secret: set.PORTOLAN_PROXY_SECRET },
       routerTracing: tracing.settings ? tracingEnv(env) : {},
     },
@@ -123,11 +123,11 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
     logLevel: set.PORTOLAN_LOG_LEVEL,
     tracing,
     port: set.PORTOLAN_PORT,
-    ...(served && { console: { port: served.port, tokenFile: served.tokenFile } }),
+    ...(consoleSettings && { console: { port: consoleSettings.port, tokenFile: consoleSettings.tokenFile } }),
   }
 }
 
-/** All of it or nothing. Throws Fault `bad_request`. */
+/** The settings of the console; undefined without a port. Throws Fault `bad_request` if there is a port but not the rest. */
 function consoleIn(set: z.output<typeof variables>) {
   const { PORTOLAN_CONSOLE_PORT: port, PORTOLAN_CONSOLE_ACCOUNT: account } = set
   const { PORTOLAN_CONSOLE_TOKEN_FILE: tokenFile } = set
@@ -162,8 +162,10 @@ const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const NAMESPACE_HELP = 'must be the name of a namespace, such as "default"'
 
-const choice = <const Words extends readonly [string, ...string[]]>(words: Words, normal: Words[number]) =>
-  z.enum(words, `must be one of ${words.join(', ')}`).default(normal as never)
+const choice = <const Words extends readonly [string, ...string[]]>(
+  words: Words,
+  defaultValue: Words[number],
+) => z.enum(words, `must be one of ${words.join(', ')}`).default(defaultValue as never)
 
 const list = z
   .string()
@@ -175,8 +177,8 @@ const wholeNumber = (text: z.ZodType<string, string | undefined>, from: number, 
     error: `must be a whole number from ${from} to ${to}`,
   })
 
-const number = (from: number, to: number, normal: number) =>
-  wholeNumber(z.string().default(String(normal)), from, to)
+const number = (from: number, to: number, defaultValue: number) =>
+  wholeNumber(z.string().default(String(defaultValue)), from, to)
 
 const url = z.string().refine(text => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
   error: 'must be an http or https URL',
@@ -192,7 +194,7 @@ const resources = z.strictObject({
   install: containerResources,
 })
 
-/** An empty peer would admit nobody in one reading and everybody in another; the API server refuses it too. */
+/** An empty peer is refused, as the API server does: it could mean nobody or everybody. */
 const peers = z
   .array(
     z
@@ -205,11 +207,11 @@ const peers = z
   )
   .max(MAX_PEERS)
 
-/** JSON of this shape. */
-const json = <Schema extends z.ZodType>(schema: Schema, normal: '{}' | '[]', message: string) =>
+/** A variable with JSON of this shape. `message` says what it has to look like. */
+const json = <Schema extends z.ZodType>(schema: Schema, defaultValue: '{}' | '[]', message: string) =>
   z
     .string()
-    .default(normal)
+    .default(defaultValue)
     .transform((text, context): z.output<Schema> => {
       const parsed = schema.safeParse(jsonOf(text))
       if (parsed.success) return parsed.data

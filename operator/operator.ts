@@ -85,13 +85,13 @@ export type Operator = {
   stop(): Promise<void>
 }
 
-/** Starts watching, and reconciling once it holds the lease. Throws Fault `unavailable` if the port is taken. */
+/** Starts watching, and reconciling once it holds the lease. Throws Fault `unavailable` if a port is taken. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { log, port } = options
   const metrics = createOperatorMetrics(options.clock)
   const caches = createCaches(options)
   metrics.watchObjects(caches)
-  const set = options.createControllers(contextOf(options, caches, metrics))
+  const controllerSet = options.createControllers(contextOf(options, caches, metrics))
   const stopping = new AbortController()
   const obstacle = () => {
     if (stopping.signal.aborted) return 'stopping'
@@ -101,10 +101,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const page = await openConsole(options, caches)
   const watching = new AbortController()
   const watched = caches.run(watching.signal)
-  const ended = work(options, caches, set, metrics, stopping.signal).finally(async () => {
+  const ended = runControllers(options, caches, controllerSet, metrics, stopping.signal).finally(async () => {
     stopping.abort()
     watching.abort()
-    await inTime(Promise.all([set.close(), watched, health.close(), page?.close()]), options.clock)
+    await inTime(Promise.all([controllerSet.close(), watched, health.close(), page?.close()]), options.clock)
   })
   ended.catch(() => {}) // no unhandled rejection if the caller never awaits it
   return {
@@ -126,8 +126,8 @@ async function inTime(work: Promise<unknown>, clock: Clock): Promise<void> {
   await Promise.race([work.finally(() => done.abort()), limit])
 }
 
-/** Competes for the lease once the caches are synced: a replica that cannot list objects must not lead. */
-async function work(
+/** Runs the controllers while this replica leads. It must not lead before its caches are synced, since it may be unable to list objects. */
+async function runControllers(
   { leaseClient, settings, pod, log, clock, random, tracer }: OperatorOptions,
   caches: Caches,
   { controllers }: ControllerSet,

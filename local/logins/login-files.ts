@@ -7,7 +7,7 @@ import type { User } from '../../core/mcp/user.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 import { isKeptLogin, type KeptLogin, type LoginStore } from '../../router/logins/kept-login.ts'
 
-/** Upper limit, because the number of users is not under the control of this machine. */
+/** The number of files is limited, since this machine does not control how many users there are. */
 const MAX_LOGINS = 10_000
 
 export class LoginFiles implements LoginStore {
@@ -19,6 +19,7 @@ export class LoginFiles implements LoginStore {
     this.#max = max
   }
 
+  /** The login of a user at the server `name` with this URL; undefined if there is none, or its file cannot be read. */
   async read(name: string, url: string, user: User): Promise<KeptLogin | undefined> {
     const login = await readLogin(this.#fileOf(name, url, user.key))
     return login?.name === name && login.url === url && login.subject === user.subject ? login : undefined
@@ -37,7 +38,7 @@ export class LoginFiles implements LoginStore {
     await rm(this.#fileOf(name, url, user.key), { force: true })
   }
 
-  /** All logins with their files, sorted by server and user. */
+  /** All logins that can be read, with their files, sorted by server and user. */
   async list(): Promise<{ file: string; login: KeptLogin }[]> {
     const files = (await this.#names()).slice(0, this.#max)
     const read = await Promise.all(

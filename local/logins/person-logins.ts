@@ -43,7 +43,7 @@ export class PersonLogins implements ConnectHost {
   async begin(name: string, _choice: object, known: Known): Promise<BrowserStep> {
     const { logins, person, who } = this.#options
     known(who)
-    return logins.begin(this.#found(name), person, `${await this.#page(name)}/callback`)
+    return logins.begin(this.#serverNamed(name), person, `${await this.#page(name)}/callback`)
   }
 
   async finish(
@@ -55,11 +55,12 @@ export class PersonLogins implements ConnectHost {
     const { browsers, logins, refresh, who } = this.#options
     known(who)
     const begun = browsers.take(answer.state, cookie, name)
-    const { subject } = await logins.finish(this.#found(begun.server), begun, answer)
+    const { subject } = await logins.finish(this.#serverNamed(begun.server), begun, answer)
     refresh(begun.server)
     return { subject }
   }
 
+  /** The tokens of a user for a server. For users other than the person at this machine, they cannot be read: see REFUSED. */
   tokens(server: LoginServer, user = this.#options.person): TokenSource {
     const { logins, person } = this.#options
     return user.key === person.key ? logins.tokens(server, user, () => this.#page(server.name)) : REFUSED
@@ -69,14 +70,15 @@ export class PersonLogins implements ConnectHost {
     return `${await this.#options.origin}${pathOf(name)}`
   }
 
-  #found(name: string): LoginServer {
+  /** Throws Fault `not_found` if users do not log in to a server with this name. */
+  #serverNamed(name: string): LoginServer {
     const server = this.#options.serverOf(name)
     if (!server) throw new Fault('not_found', 'There is no such server')
     return server
   }
 }
 
-/** For users with another key: with `up --host`, everybody who has the token can call, but only the person at this machine can log in. */
+/** The tokens of all other users: with `up --host`, everybody who has the gateway's token can call, but only this person can log in. */
 const REFUSED: TokenSource = {
   token: async () => {
     throw new Fault('user_refused', 'only the person at this machine can log in', {

@@ -29,6 +29,7 @@ export async function withLock<T>(
   }
 }
 
+/** Returns whether the lock was free and is now held. */
 function tryLock(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE')

@@ -21,6 +21,7 @@ export type ChangedHere = ChangedPackage & {
   approve(): Promise<void>
 }
 
+/** How many records `changedPackages` reads. */
 const MAX_FILES = 1_000
 
 /** The records are stored separately from the installations, so that a repeated installation is compared too. */
@@ -94,7 +95,7 @@ type StoredRecord = {
   found?: string
 }
 
-/** A damaged file makes every comparison fail, until the user deletes it. */
+/** The stored record; undefined if there is none. A damaged one makes every comparison fail, until the user deletes its file. */
 async function read(file: string): Promise<StoredRecord | 'damaged' | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined

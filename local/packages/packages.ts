@@ -19,6 +19,7 @@ import { createIntegrityRecords } from './integrity.ts'
 const PARALLEL_INSTALLS = 3
 /** A longer installation continues, but no longer blocks others. */
 const INSTALL_MAX_HOLD_MS = 60_000
+/** The file in a package's folder that says what is installed. */
 const MARKER = 'portolan.json'
 
 export type PackageCommand = { command: string; args: string[]; version: string }
@@ -37,7 +38,7 @@ export type Packages = {
 export type PackagesOptions = {
   /** The cache's folder. */
   folder: string
-  /** The environment of npm, uv and python: the user's own. */
+  /** The environment variables of npm, uv and python: those of the user. */
   env: Readonly<Record<string, string>>
   clock: Clock
   /** Kills installers if this process is killed. */
@@ -50,7 +51,7 @@ export type PackagesOptions = {
 
 export function createPackages(options: PackagesOptions): Packages {
   const running = new Map<string, Promise<Installed>>()
-  /** Failed installations are retried but announced only once. */
+  /** Folders whose installation was announced: failed installations are retried, but announced only once. */
   const announced = new Set<string>()
   const slots = createSlots({
     count: PARALLEL_INSTALLS,
@@ -85,7 +86,8 @@ export function createPackages(options: PackagesOptions): Packages {
 /** One folder per package, version and program, separate for each platform and Node ABI. */
 function folderOf(cache: string, source: PackageSource): string {
   const platform = `${process.platform}-${process.arch}`
-  const home = source.kind === 'npm' ? `npm-${platform}-${process.versions.modules}` : `pypi-${platform}`
+  const platformFolder =
+    source.kind === 'npm' ? `npm-${platform}-${process.versions.modules}` : `pypi-${platform}`
   const readable = `${source.package.replaceAll('/', '+')}@${source.version || 'latest'}`.replace(
     /[^\w.@+-]/g,
     '_',
@@ -94,12 +96,12 @@ function folderOf(cache: string, source: PackageSource): string {
   return join(
     cache,
     'packages',
-    home,
+    platformFolder,
     `${readable}-${createHash('sha256').update(exact).digest('hex').slice(0, 8)}`,
   )
 }
 
-/** The marker is written last: a folder without one is an interrupted installation and is installed again. */
+/** What is installed in a folder. Undefined without a marker: it is written last, so the installation was interrupted and is repeated. */
 async function readMarker(folder: string): Promise<Installed | undefined> {
   try {
     const marker: unknown = JSON.parse(await readFile(join(folder, MARKER), 'utf8'))
@@ -132,7 +134,7 @@ async function install(
       const seconds = Math.round((options.clock.now() - started) / 1000)
       const pinned = source.version
         ? ''
-        : `, the latest: kept from now on, pin it as version "${installed.version}"`
+        : `; this is the latest version and is kept from now on: pin it as version "${installed.version}"`
       options.onProgress(`installed ${source.package} ${installed.version} in ${seconds} s${pinned}`)
       return installed
     },

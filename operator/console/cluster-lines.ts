@@ -7,7 +7,7 @@ import type { Manifest } from '../runtime/caches.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000
 
-/** The operator wrote the status, so it has the form of its schema; the spec has not been parsed. */
+/** A gateway in the list. The operator wrote the status, so it has the form of its schema; the spec has not been parsed. */
 export function gatewayLine({ metadata, spec, status }: Manifest): ConsoleGateway {
   const { servers, tools, tokens, generation, routers, search, url } = (status ??
     {}) as Partial<McpGatewayStatus>
@@ -27,6 +27,7 @@ export function gatewayLine({ metadata, spec, status }: Manifest): ConsoleGatewa
   }
 }
 
+/** A server in the list. */
 export function serverLine({ metadata, status }: Manifest): ConsoleClusterServer {
   const { replicas, tools } = (status ?? {}) as Partial<McpServerStatus>
   return {

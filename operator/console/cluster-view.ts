@@ -15,9 +15,9 @@ export type ClusterView = {
   /** `withServers`: includes the list of servers, which only the page about all gateways shows. */
   state(withServers: boolean): ConsoleClusterEvents['cluster']
   hasGateway(gateway: GatewayPlace): boolean
-  /** Its running routers, by name. */
+  /** Its ready routers, sorted by name; at most 16. */
   routers(gateway: GatewayPlace): Router[]
-  /** YAML; undefined if there is no such server. */
+  /** The manifest of a server as YAML; undefined if there is no such server. */
   manifest(namespace: string, server: string): string | undefined
   close(): void
 }
@@ -27,7 +27,7 @@ export type Router = { pod: string; address: string }
 
 /** Limit of gateways and of servers that are sent. Those that are not ready come first. */
 const MAX_LINES = 5_000
-/** Routers whose events one page follows. */
+/** How many routers of a gateway a page shows. */
 const MAX_ROUTERS = 16
 
 export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 'podsOf'>): ClusterView {
@@ -45,7 +45,7 @@ export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 
     routers: ({ namespace, name }) =>
       caches
         .podsOf(namespace, 'router', name)
-        .filter(isRunning)
+        .filter(isReady)
         .map(({ metadata, status }) => ({ pod: metadata.name, address: status?.podIP ?? '' }))
         .sort((a, b) => (a.pod < b.pod ? -1 : 1))
         .slice(0, MAX_ROUTERS),
@@ -59,6 +59,7 @@ export function createClusterView(caches: Pick<Caches, 'gateways' | 'servers' | 
   }
 }
 
+/** At most MAX_LINES of them: those that are not ready first, then sorted by namespace and name. */
 function firstOf<T extends { ready: boolean; namespace: string; name: string }>(lines: T[]): T[] {
   const key = ({ namespace, name }: T) => `${namespace}/${name}`
   return lines
@@ -66,6 +67,6 @@ function firstOf<T extends { ready: boolean; namespace: string; name: string }>(
     .slice(0, MAX_LINES)
 }
 
-function isRunning(pod: Kube<V1Pod>): boolean {
+function isReady(pod: Kube<V1Pod>): boolean {
   return !pod.metadata.deletionTimestamp && Boolean(pod.status?.podIP) && isPodReady(pod)
 }

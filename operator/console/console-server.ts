@@ -30,13 +30,14 @@ export type ConsoleServer = { port: number; close(): Promise<void> }
 
 const HOST = '127.0.0.1'
 const MAX_CONNECTIONS = 256
+/** How many pages may be open at once: each has an event stream. */
 const MAX_STREAMS = 16
 const REQUEST_TIMEOUT_MS = 60_000
 const STATUS: Partial<Record<Fault['code'], number>> = { not_found: 404, bad_request: 400, unavailable: 503 }
-const PLACE = /^\/gateways\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/(.+)$/
-const DATA = /^console\/([a-z]{1,32})$/
-const MCP = /^mcp(?:\/([a-z]{1,32}))?$/
-const ASSET = /^\/console\/assets\/([\w.-]{1,100})$/
+const GATEWAY_PATH = /^\/gateways\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/(.+)$/
+const DATA_PATH = /^console\/([a-z]{1,32})$/
+const MCP_PATH = /^mcp(?:\/([a-z]{1,32}))?$/
+const ASSET_PATH = /^\/console\/assets\/([\w.-]{1,100})$/
 
 /** Throws a Fault `unavailable` if the port is taken. */
 export async function serveConsole(options: ConsoleServerOptions): Promise<ConsoleServer> {
@@ -66,43 +67,44 @@ export async function serveConsole(options: ConsoleServerOptions): Promise<Conso
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
+/** The function that answers all requests. It throws Faults, which `fail` answers. */
 function createAnswer(options: ConsoleServerOptions, stopping: AbortSignal): Answer {
   const { page, view } = options
-  let open = 0
+  let openStreams = 0
   const events: Answer = async (request, response) => {
-    if (open >= MAX_STREAMS)
-      return say(response, 503, `${MAX_STREAMS} pages of this console are open: close one.`)
-    const asked = new URL(request.url ?? '', 'http://console').searchParams.get('gateway')
-    const gateway = asked === null ? undefined : placeIn(asked)
-    if (asked !== null && (!gateway || !view.hasGateway(gateway))) throw noGateway(asked)
+    if (openStreams >= MAX_STREAMS)
+      return sendError(response, 503, `${MAX_STREAMS} pages of this console are open: close one.`)
+    const requested = new URL(request.url ?? '', 'http://console').searchParams.get('gateway')
+    const gateway = requested === null ? undefined : placeIn(requested)
+    if (requested !== null && (!gateway || !view.hasGateway(gateway))) throw noGateway(requested)
     const { authorization } = request.headers
     const lastEventId = String(request.headers['last-event-id'] ?? '')
-    open++
-    const given = { ...options, gateway, authorization, lastEventId, headers: CONSOLE_HEADERS }
-    await streamToPage(response, given, stopping).finally(() => open--)
+    openStreams++
+    const forwarding = { ...options, gateway, authorization, lastEventId, headers: CONSOLE_HEADERS }
+    await streamToPage(response, forwarding, stopping).finally(() => openStreams--)
   }
   return async (request, response) => {
     const refusal = refusalOf(request)
-    if (refusal !== undefined) return say(response, 403, refusal)
+    if (refusal !== undefined) return sendError(response, 403, refusal)
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://console')
-    const asset = ASSET.exec(pathname)?.[1]
+    const asset = ASSET_PATH.exec(pathname)?.[1]
     if (request.method === 'GET' && (pathname === '/' || asset !== undefined))
       return sendFile(response, page, asset)
     if (request.method === 'GET' && pathname === '/console/events') return events(request, response)
-    const [, namespace = '', name = '', rest = ''] = PLACE.exec(pathname) ?? []
-    if (rest === '') return say(response, 404, 'Nothing is served here.')
+    const [, namespace = '', name = '', rest = ''] = GATEWAY_PATH.exec(pathname) ?? []
+    if (rest === '') return sendError(response, 404, 'Nothing is served here.')
     const gateway = { namespace, name }
     if (!view.hasGateway(gateway)) throw noGateway(`${namespace}/${name}`)
-    const given = { ...options, gateway, headers: CONSOLE_HEADERS }
-    const [mcp, data] = [MCP.exec(rest), DATA.exec(rest)?.[1]]
-    if (mcp && request.method === 'POST') return forwardMcp(request, response, mcp[1], given)
+    const forwarding = { ...options, gateway, headers: CONSOLE_HEADERS }
+    const [mcp, data] = [MCP_PATH.exec(rest), DATA_PATH.exec(rest)?.[1]]
+    if (mcp && request.method === 'POST') return forwardMcp(request, response, mcp[1], forwarding)
     if (data !== undefined && data !== 'events' && (request.method === 'GET' || data === 'tokens'))
-      return forwardData(request, response, data, searchParams, given)
-    return say(response, 404, 'Nothing is served here.')
+      return forwardData(request, response, data, searchParams, forwarding)
+    return sendError(response, 404, 'Nothing is served here.')
   }
 }
 
-/** Why a request is refused: it comes from a page of another site, or it is for a host name that was made to resolve to this address. */
+/** Why a request is refused: it comes from a page of another site, or for a host name that was made to resolve to this address (DNS rebinding). */
 function refusalOf(request: IncomingMessage): string | undefined {
   if (!isLoopbackName(request.headers.host))
     return 'The console is reached by kubectl port-forward, as localhost or 127.0.0.1.'
@@ -118,27 +120,31 @@ function sendFile(response: ServerResponse, page: ConsolePage, name: string | un
   response.end(text)
 }
 
+/** Reads `<namespace>/<name>`. */
 function placeIn(text: string): GatewayPlace | undefined {
   const [, namespace, name] = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(text) ?? []
   return namespace === undefined || name === undefined ? undefined : { namespace, name }
 }
 
-function noGateway(asked: string): Fault {
-  return new Fault('not_found', `There is no McpGateway ${asked.slice(0, 320)} that this operator watches.`)
+function noGateway(requested: string): Fault {
+  return new Fault(
+    'not_found',
+    `There is no McpGateway ${requested.slice(0, 320)} that this operator watches.`,
+  )
 }
 
 function fail(error: unknown, response: ServerResponse, log: Log): void {
   if (response.headersSent) {
     response.destroy()
   } else if (error instanceof Fault) {
-    say(response, STATUS[error.code] ?? 502, error.message)
+    sendError(response, STATUS[error.code] ?? 502, error.message)
   } else {
     log.error({ err: error }, 'a request of the console failed unexpectedly')
-    say(response, 500, 'Internal error')
+    sendError(response, 500, 'Internal error')
   }
 }
 
-function say(response: ServerResponse, status: number, error: string): void {
+function sendError(response: ServerResponse, status: number, error: string): void {
   response.writeHead(status, {
     ...CONSOLE_HEADERS,
     'content-type': 'application/json',

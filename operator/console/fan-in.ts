@@ -1,4 +1,7 @@
-/** Joins the event streams of a gateway's routers into one stream for a page. Event names contain the router, and event ids those of all routers. */
+/**
+ * Joins the event streams of a gateway's routers into one stream for a page. Event names end with the router's pod; each event id combines
+ * the last ids of all routers.
+ */
 import { createParser } from 'eventsource-parser'
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
@@ -19,7 +22,7 @@ export type FanInOptions = {
   random: () => number
 }
 
-/** How often it checks for new routers and for routers that are gone. */
+/** How often `joinRouters` checks for new routers and for routers that are gone. */
 const POLL_MS = 1_000
 const RETRY = { firstMs: 500, longestMs: 10_000 }
 /** Enough for the state of thousands of servers. */
@@ -34,14 +37,14 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
   const { routers, send, clock } = options
   const ids = readIds(options.lastEventId)
   const streams = new Map<string, AbortController>()
-  let sent = ''
+  let sentPods = ''
   while (!signal.aborted) {
     const all = routers()
     const pods = all.map(({ pod }) => pod)
-    if (pods.join() !== sent || sent === '') {
+    if (pods.join() !== sentPods || sentPods === '') {
       if (pods.length === 0) send('unreachable', JSON.stringify({ error: NO_ROUTER }))
       else send('routers', JSON.stringify({ pods }))
-      sent = pods.join()
+      sentPods = pods.join()
     }
     for (const [key, stop] of streams)
       if (!all.some(router => keyOf(router) === key)) {
@@ -50,15 +53,16 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
       }
     for (const router of all) {
       if (streams.has(keyOf(router))) continue
-      const own = new AbortController()
-      streams.set(keyOf(router), own)
-      void keep(router, options, ids, AbortSignal.any([own.signal, signal]))
+      const gone = new AbortController()
+      streams.set(keyOf(router), gone)
+      void followRouter(router, options, ids, AbortSignal.any([gone.signal, signal]))
     }
     await delay(clock, POLL_MS, signal).catch(() => {})
   }
 }
 
-async function keep(
+/** Forwards the events of a router, over a new stream whenever one has ended, until the signal aborts or the router refuses the person. */
+async function followRouter(
   router: Router,
   options: FanInOptions,
   ids: Map<string, string>,
@@ -112,6 +116,7 @@ async function read(
   return 'ended'
 }
 
+/** The sentence for the person, from the router's answer. */
 function sentenceOf(status: number, text: string): string {
   if (status === 404) return 'This router has an older version, without a console.'
   try {
@@ -125,7 +130,7 @@ function sentenceOf(status: number, text: string): string {
   return `The router answered with HTTP ${status}.`
 }
 
-/** `pod=id pod=id` */
+/** Parses `pod=id pod=id`. */
 function readIds(text: string): Map<string, string> {
   return new Map(
     text.split(' ').flatMap(pair => {

@@ -12,6 +12,7 @@ export type ForwardOptions = {
   view: ClusterView
   client: RouterClient
   gateway: GatewayPlace
+  /** Headers that every answer gets. */
   headers: Readonly<Record<string, string>>
 }
 
@@ -21,7 +22,7 @@ const CALL_TIMEOUT_MS = 10 * 60_000
 const REQUEST_HEADERS = ['authorization', 'content-type', 'accept', 'last-event-id']
 const RESPONSE_HEADERS = ['content-type', 'www-authenticate', 'retry-after']
 
-/** `query.router` names one router; otherwise any answers. Throws a Fault. */
+/** Forwards a request for `/console/<what>` to the router that `query.router` names, or to any. Throws a Fault. */
 export async function forwardData(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -44,7 +45,7 @@ export async function forwardData(
   const { authorization } = incoming.headers
   const answer = await client.ask(router.address, path, {
     authorization,
-    signal: closing(response),
+    signal: abortOnClose(response),
     method,
     body,
   })
@@ -59,7 +60,7 @@ export async function forwardData(
   await passBack(answer, response, headers)
 }
 
-/** A request to /mcp or /mcp/<profile>. Throws a Fault. */
+/** Forwards a request to /mcp or /mcp/<profile>. Throws a Fault. */
 export async function forwardMcp(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -68,15 +69,15 @@ export async function forwardMcp(
 ): Promise<void> {
   const path = profile === undefined ? 'mcp' : `mcp/${encodeURIComponent(profile)}`
   const url = `http://${gatewayObjectName(name)}.${namespace}.svc/${path}`
-  const own = Object.entries(incoming.headers).filter(
+  const passedOn = Object.entries(incoming.headers).filter(
     ([name]) => REQUEST_HEADERS.includes(name) || name.startsWith('mcp-'),
   )
   const body = await readBody(incoming)
   const answer = await request(url, {
     method: 'POST',
-    headers: Object.fromEntries(own),
+    headers: Object.fromEntries(passedOn),
     body,
-    signal: closing(response),
+    signal: abortOnClose(response),
     headersTimeout: CALL_TIMEOUT_MS,
     bodyTimeout: CALL_TIMEOUT_MS,
   }).catch(cause => {
@@ -86,10 +87,11 @@ export async function forwardMcp(
 }
 
 function readBody(incoming: IncomingMessage): Promise<string> {
-  const tooLarge = () => new Fault('bad_request', `A request may have ${MAX_BODY_BYTES} bytes.`)
+  const tooLarge = () => new Fault('bad_request', `A request may have at most ${MAX_BODY_BYTES} bytes.`)
   return readBounded(incoming, MAX_BODY_BYTES, tooLarge).then(body => body.toString('utf8'))
 }
 
+/** Sends an answer to the page, with only those of its headers that the page needs. */
 async function passBack(
   { statusCode, headers: received, body }: Dispatcher.ResponseData,
   response: ServerResponse,
@@ -102,8 +104,8 @@ async function passBack(
   await pipeline(body, response)
 }
 
-/** Aborts when the page no longer waits. */
-function closing(response: ServerResponse): AbortSignal {
+/** A signal that aborts when the page no longer waits. */
+function abortOnClose(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   return gone.signal

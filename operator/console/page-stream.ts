@@ -13,7 +13,9 @@ export type PageStreamOptions = {
   /** Undefined: the page shows all gateways. */
   gateway: GatewayPlace | undefined
   authorization: string | undefined
+  /** As in FanInOptions. */
   lastEventId: string
+  /** Headers of the answer. */
   headers: Readonly<Record<string, string>>
   clock: Clock
   random: () => number
@@ -48,14 +50,14 @@ export async function streamToPage(
     write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`)
   const joined = gateway && joinRouters({ ...options, routers: () => view.routers(gateway), send }, signal)
   let version = -1
-  let beat = clock.now()
+  let lastBeatMs = clock.now()
   while (!signal.aborted) {
     if (version !== view.version()) {
       version = view.version()
       send('cluster', JSON.stringify(view.state(gateway === undefined)))
     }
-    if (clock.now() - beat >= HEARTBEAT_MS) {
-      beat = clock.now()
+    if (clock.now() - lastBeatMs >= HEARTBEAT_MS) {
+      lastBeatMs = clock.now()
       write(HEARTBEAT)
     }
     await delay(clock, POLL_MS, signal).catch(() => {})

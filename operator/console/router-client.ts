@@ -6,7 +6,10 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import { adminUrl } from '../controllers/router-report.ts'
 
 export type RouterClient = {
-  /** Rejects with a Fault if the router cannot be reached or the token cannot be read. The caller reads the body. */
+  /**
+   * Requests `/console/<path>` of the router at an IP address. Rejects with a Fault if the router cannot be reached or the token cannot be
+   * read. The caller reads the body.
+   */
   ask(address: string, path: string, options: AskOptions): Promise<Dispatcher.ResponseData>
   close(): Promise<void>
 }
@@ -20,7 +23,7 @@ export type AskOptions = {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000
-/** A search with its explanation takes up to 10 s; event streams send something every 15 s. */
+/** The longest wait for more data. A search with its explanation takes up to 10 s; event streams send something every 15 s. */
 const SILENCE_MS = 45_000
 
 /** The kubelet renews the token in `tokenFile`, so it is read for each request. */
@@ -31,11 +34,18 @@ export function createRouterClient(tokenFile: string): RouterClient {
       const token = await readFile(tokenFile, 'utf8').catch(cause => {
         throw new Fault('io', `The operator's token cannot be read: ${messageOf(cause)}`, { cause })
       })
-      const own = { [OPERATOR_HEADER]: `Bearer ${token.trim()}`, ...(authorization && { authorization }) }
+      const credentials = {
+        [OPERATOR_HEADER]: `Bearer ${token.trim()}`,
+        ...(authorization && { authorization }),
+      }
       try {
         return await request(`${adminUrl(address)}/console/${path}`, {
           ...{ method, body, signal, dispatcher },
-          headers: { ...headers, ...own, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          headers: {
+            ...headers,
+            ...credentials,
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+          },
           headersTimeout: SILENCE_MS,
           bodyTimeout: SILENCE_MS,
         })

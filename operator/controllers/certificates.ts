@@ -28,6 +28,7 @@ export type CertificatesOptions = {
   keep: CertificateKeeper
 }
 
+/** `afterMs`: when the certificate, or what callers trust, may have to change. */
 export type KeptCertificate = { certificate?: ServerCertificate; afterMs?: number }
 
 /** `awayUntil`: the Secret is missing, and until this time we wait for the program that manages it. */

@@ -28,7 +28,7 @@ import { SliceSets } from './slice-sets.ts'
 import { createTokenReviewController } from './token-review-controller.ts'
 import { Turns } from './turns.ts'
 
-/** For tests: replaces the clients that connect to servers and gateways. */
+/** The clients that connect to servers and gateways, which tests replace. */
 export type Connectors = { server?: typeof createConnector; gateway?: typeof connectSdkClient }
 
 /** Call before the caches run: controllers learn of every existing object as a change. */

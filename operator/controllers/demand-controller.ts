@@ -15,9 +15,9 @@ import { RouterEvents } from './router-events.ts'
 import { type RouterLoad, readRouterLoad } from './router-report.ts'
 
 const WORKERS = 4
-/** Polling alone would be enough; event streams only make reactions faster. */
+/** How often routers are asked. This alone would be enough; event streams only make reactions faster. */
 const POLL_MS = 2_000
-/** While only a waiting call can change anything, and the streams of all routers are open to report one. */
+/** How often routers are asked while only a waiting call could change anything, and the streams of all routers are open to report one. */
 const IDLE_POLL_MS = 30_000
 /** Events within this time cause one poll. */
 export const JOIN_MS = 5

@@ -6,14 +6,18 @@ import type { RouterLoad } from './router-report.ts'
 /** A report still counts for this time after the next one was due: longer than reading one takes. */
 const LATE_MS = 8_000
 
+/** How a server is used through one gateway. */
 type Use = {
+  /** Running and waiting calls. */
   calls: number
   sessions: number
+  /** When it was last used, in milliseconds since the epoch; undefined while it is in use. */
   usedAtMs: number | undefined
   /** Users whose calls wait for an instance. */
   waiting: string[]
   /** When the instance of each user was last used. */
   used: Map<string, number>
+  /** Whether a call waits for the server itself, and not for the instance of a user. */
   isWanted: boolean
 }
 /** The reports of all routers of a gateway, added up. `isComplete`: every router has answered. */
@@ -89,7 +93,7 @@ function isFresh({ freshUntilMs }: GatewayUse, now: number): boolean {
   return now < freshUntilMs
 }
 
-/** Routers report how long ago a server was used, and not when, since their clocks may differ. */
+/** Adds up the reports of a gateway's routers. Routers report how long ago a server was used, and not when, since their clocks may differ. */
 function sumOf(reports: readonly (RouterLoad | undefined)[], atMs: number, nextMs: number): GatewayUse {
   const servers = new Map<string, Use>()
   for (const report of reports) {
@@ -130,13 +134,17 @@ function add(servers: Map<string, Use>, name: string, use: Use): void {
   )
 }
 
+/** The latest time of each user. */
 function latest(uses: readonly (readonly [string, number])[]): Map<string, number> {
   const found = new Map<string, number>()
   for (const [user, atMs] of uses) found.set(user, Math.max(atMs, found.get(user) ?? 0))
   return found
 }
 
-/** Without the times of last use, which change with every report: who waits for a server to be idle has a timer for that. */
+/**
+ * Differs if the use of a server has changed, apart from the times of last use: those change with every report, and the server controller,
+ * which waits for a server to be idle, has a timer for that.
+ */
 function digestOf(gateway: GatewayUse | undefined, name: string): string {
   const { usedAtMs, used, ...use } = gateway?.servers.get(name) ?? {}
   return JSON.stringify([gateway?.isComplete, usedAtMs === undefined, [...(used?.keys() ?? [])].sort(), use])

@@ -40,6 +40,6 @@ export function tokensOffered(
   counted: ReadonlyMap<string, number>,
 ): number {
   const override = Object.hasOwn(overrides, definition.name) ? overrides[definition.name] : undefined
-  const own = override?.description === undefined ? undefined : counted.get(override.description)
-  return own === undefined ? tokens : tokens - descriptionTokens + own
+  const replacing = override?.description === undefined ? undefined : counted.get(override.description)
+  return replacing === undefined ? tokens : tokens - descriptionTokens + replacing
 }

@@ -126,14 +126,14 @@ class DiscoveryWorker {
     const wanted = wantedOf(target, refreshOf(object))
     const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target)
     if (isDue && !this.#hasSlot(memory)) return { afterMs: SLOT_WAIT_MS }
-    if (isDue) await this.#ask(discovered, target, memory, wanted, signal)
+    if (isDue) await this.#discover(discovered, target, memory, wanted, signal)
     else {
       const last = publisher.last(object)
       if (last && (!isObservedAt(last, target.server.metadata.generation) || isNowApproved(last, object)))
         await this.#repeat(discovered, last, signal)
     }
     if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
-      this.#options.log.info({ server: key }, 'vectors made')
+      this.#options.log.info({ server: key }, 'vectors published')
     return { afterMs: Math.max(dueAt(memory, target) - clock.now(), 0) }
   }
 
@@ -146,7 +146,7 @@ class DiscoveryWorker {
     return memory
   }
 
-  /** The server was deleted, suspended or rejected: its next discovery starts from scratch. */
+  /** Call for a server that was deleted, suspended or rejected: its next discovery starts from scratch. */
   #forget(key: string): void {
     this.#memories.delete(key)
     this.#options.encoding.forget(key)
@@ -163,7 +163,7 @@ class DiscoveryWorker {
     }
   }
 
-  /** For a changed manifest with an unchanged connection: only the selection and approval of tools and the observed generation may differ. */
+  /** Publishes the last result again for a manifest that changed without its connection: other tools may now be selected or approved. */
   async #repeat(
     discovered: Discovered,
     last: NonNullable<ReturnType<Publisher['last']>>,
@@ -179,7 +179,7 @@ class DiscoveryWorker {
     return schedule.failures === 0 || this.#failing < Math.max(1, this.#options.concurrency * FAILING_SHARE)
   }
 
-  async #ask(
+  async #discover(
     discovered: Discovered,
     target: Target,
     memory: Memory,
@@ -235,8 +235,8 @@ class DiscoveryWorker {
       const previous = await publisher.catalog(discovered, signal)
       const upstream = await this.#upstreams.open(key, target, signal)
       info = await upstream.connect(signal)
-      const asking = { server: target.server.metadata.name, clock, countTokens, previous }
-      for await (const catalog of discover(upstream, asking, signal)) {
+      const discoverOptions = { server: target.server.metadata.name, clock, countTokens, previous }
+      for await (const catalog of discover(upstream, discoverOptions, signal)) {
         isPublishing = true
         if (await publisher.found(discovered, catalog, previous, signal)) {
           onNew()
@@ -247,10 +247,10 @@ class DiscoveryWorker {
       isComplete = true
       return undefined
     } catch (error) {
-      const isOurs =
+      const isOfOperator =
         (error instanceof ApiError && !isDenied(error)) ||
         (isPublishing && error instanceof Fault && error.retryable)
-      if (isOurs || !(error instanceof Fault) || signal.aborted) throw error
+      if (isOfOperator || !(error instanceof Fault) || signal.aborted) throw error
       return { fault: error, connected: info !== undefined }
     } finally {
       this.#upstreams.release(key, isComplete ? info : undefined)
@@ -276,12 +276,12 @@ class DiscoveryWorker {
     if (servingOf(target, caches) === 'down') return memory.schedule.interrupted()
     const isFirst = memory.schedule.failures === 0
     memory.schedule.failed(clock.now(), retriesOf(target, fault))
-    const settling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
+    const isSettling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
     if (isFirst) {
       const { key } = discovered
       log.warn({ server: key, code: fault.code, detail: harmless(messageOf(fault), []) }, 'discovery failed')
     }
-    if (settling && target.revision !== undefined && isNetwork(fault)) return
+    if (isSettling && target.revision !== undefined && isNetwork(fault)) return
     await publisher.failed(discovered, fault, connected, signal)
   }
 }

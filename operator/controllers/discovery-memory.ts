@@ -6,6 +6,7 @@ export type Memory = {
   uid: string | undefined
   /** Result of `wantedOf` at the last discovery; undefined if discovery is due. */
   asked?: string
+  /** Revision of the target at the last discovery. */
   revision?: string
   schedule: Schedule
   /** When its pods became ready. */

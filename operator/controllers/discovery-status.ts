@@ -31,7 +31,7 @@ const MAX_MESSAGE_CHARACTERS = 1_000
 const NEW_TOKEN =
   'Its pods do not have the new token of its Secret yet: the kubelet updates it within two minutes'
 
-/** `last` is the previous status; `now` is in milliseconds since the epoch. */
+/** After the lists were read. `counted`: tokens of overriding descriptions, by text. `last`: the previous status. `now`: in milliseconds. */
 export function discoveredStatus(
   server: McpServer,
   list: PinnedList,
@@ -63,7 +63,7 @@ export function discoveredStatus(
   }
 }
 
-/** Keeps the last lists and their other conditions. `connected`: the server answered initialize, so reading its lists failed. */
+/** After a failure. Keeps the last lists and their other conditions. `connected`: the server answered initialize, so reading its lists failed. */
 export function failedStatus(
   server: McpServer,
   fault: Fault,
@@ -105,9 +105,9 @@ export function isNowApproved({ tools }: DiscoveryStatus, server: Parameters<typ
 export function discoveryPart(
   status: ({ conditions?: readonly Condition[] } & Lists) | undefined,
 ): DiscoveryStatus | undefined {
-  const own = status?.conditions?.filter(({ type }) => DISCOVERY_CONDITIONS.includes(type)) ?? []
-  if (!own.some(({ type }) => type === CONDITION.toolsDiscovered)) return undefined
-  const conditions = own.map(({ lastTransitionTime: _, ...planned }) => planned)
+  const found = status?.conditions?.filter(({ type }) => DISCOVERY_CONDITIONS.includes(type)) ?? []
+  if (!found.some(({ type }) => type === CONDITION.toolsDiscovered)) return undefined
+  const conditions = found.map(({ lastTransitionTime: _, ...planned }) => planned)
   const { tools, resources, prompts, protocol } = status ?? {}
   return { conditions, tools, resources, prompts, protocol }
 }
@@ -125,8 +125,8 @@ function verdictOf(server: McpServer, fault: Fault, connected: boolean): Verdict
 const MANIFEST_REASONS: readonly string[] = [REASON.notPermitted, REASON.invalid]
 
 function reasonOf({ code, details }: Fault, connected: boolean): string {
-  const own = MANIFEST_REASONS.find(reason => reason === details.reason)
-  if (own) return own
+  const manifestReason = MANIFEST_REASONS.find(reason => reason === details.reason)
+  if (manifestReason) return manifestReason
   if (code === 'upstream_auth_required') return REASON.authRequired
   if (connected) return REASON.discoveryFailed
   if (code === 'upstream_timeout') return REASON.startTimeout
@@ -138,7 +138,9 @@ function reasonOf({ code, details }: Fault, connected: boolean): string {
 /** Redacts the message: an upstream's error may repeat our credentials. */
 function failureMessage(message: string, reason: string): string {
   const text = harmless(message.replace(/\s+/g, ' ').trim(), []).slice(0, MAX_MESSAGE_CHARACTERS)
-  return reason === REASON.authRequired ? `${text}: give what it wants in spec.headers or spec.auth` : text
+  return reason === REASON.authRequired
+    ? `${text}: provide the credential that it requires in spec.headers or spec.auth`
+    : text
 }
 
 function listsMessage(

@@ -11,7 +11,7 @@ import type { Controller } from '../runtime/controller.ts'
 import type { OperatorMetrics } from '../runtime/operator-metrics.ts'
 import { Queue } from '../runtime/queue.ts'
 
-/** Takes about half a second of one core; then it is the next server's turn. */
+/** How many texts of a server are encoded before the next server's. They take about half a second of one core. */
 const TEXTS_PER_TURN = 16
 /** Texts of one server that get vectors; search matches the others by words only. */
 export const MAX_TEXTS = 20_000
@@ -76,7 +76,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
       const { vectors: _, ...bare } = catalog
       return vectors.size === 0 ? bare : { ...bare, vectors: packVectors(ENCODER_ID, vectors) }
     },
-    /** The last completed catalog is published: start computing the vectors it lacks. */
+    /** Call after the catalog that `complete` returned was published: starts computing the vectors that it lacks. */
     published(key: string): void {
       if (jobs.get(key)?.missing.length === 0 || model.isAbsent()) jobs.delete(key)
       else queue.add(key)
@@ -85,7 +85,7 @@ export function createEncoding({ openEncoder, onDone, clock, random, metrics }: 
     isDone(key: string): boolean {
       return jobs.get(key)?.missing.length === 0
     },
-    /** The server is gone. */
+    /** Call when the server is gone. */
     forget(key: string): void {
       jobs.delete(key)
     },
@@ -128,11 +128,12 @@ function knowledgeOf({ metadata: { name }, spec }: McpServer): ServerKnowledge {
   return { name, title, description, category, keywords, tools }
 }
 
-/** Vectors of another encoder are not comparable. */
+/** The vectors by the key of their text. None if another encoder made them, since they are not comparable. */
 function vectorsOf(vectors: CatalogVectors | undefined): ReadonlyMap<string, Vector> {
   return vectors?.encoder === ENCODER_ID ? unpackVectors(vectors) : new Map()
 }
 
+/** Only the vectors of these texts. */
 function pick(texts: readonly SearchText[], vectors: ReadonlyMap<string, Vector>): Map<string, Vector> {
   return new Map(
     texts.flatMap(({ key }) => {

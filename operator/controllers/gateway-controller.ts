@@ -83,12 +83,12 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   const { clock, random } = options
   const queue = new Queue({ clock, random })
   const plannedAt = new Map<string, number>()
-  const wake = (key: string) => {
+  const requeue = (key: string) => {
     const gapMs = (plannedAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
     queue.addAfter(key, Math.max(JOIN_MS, gapMs))
   }
-  const probe = createGatewayProbe({ ...options, onChange: wake })
-  const wakeSelecting = wakeOnChanges(options, wake)
+  const probe = createGatewayProbe({ ...options, onChange: requeue })
+  const requeueSelecting = requeueOnChanges(options, requeue)
   const reconcileGateway = createGatewayReconcile(options, probe)
   const reconcile: Controller['reconcile'] = async (key, signal) => {
     const object = options.caches.gateways.get(key)
@@ -101,21 +101,21 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   }
   return {
     controllers: [{ name: 'gateway', queue, workers: WORKERS, reconcile }, probe.controller],
-    slicesChanged: key => wakeSelecting(options.caches.servers.get(key)),
+    slicesChanged: key => requeueSelecting(options.caches.servers.get(key)),
   }
 }
 
-/** Wakes gateways when something that they depend on changes. Returns a function that wakes the gateways which select any of the given servers. */
-function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) => void) {
+/** Queues gateways when something that they depend on changes. Returns a function that queues the gateways which select any of the given servers. */
+function requeueOnChanges(options: GatewayControllerOptions, requeue: (key: string) => void) {
   const { caches, manifests, index } = options
-  const wakeSelecting = (...states: (Manifest | undefined)[]) => {
+  const requeueSelecting = (...states: (Manifest | undefined)[]) => {
     for (const [key, object] of caches.gateways.objects) {
       const selector = manifests.gateway(object).manifest?.spec.servers.selector
       const isSelected = (server: Manifest | undefined) =>
         server !== undefined &&
         server.metadata.namespace === object.metadata.namespace &&
         (selector === undefined || selects(selector, server.metadata.labels))
-      if (states.some(isSelected)) wake(key)
+      if (states.some(isSelected)) requeue(key)
     }
   }
   const named = new ReferenceIndex()
@@ -124,24 +124,24 @@ function wakeOnChanges(options: GatewayControllerOptions, wake: (key: string) =>
     if (!object) return
     const gateway = now && manifests.gateway(now).manifest
     named.set(keyOf(object), object.metadata.namespace ?? '', gateway ? gatewayReferences(gateway) : [])
-    wake(keyOf(object))
+    requeue(keyOf(object))
   })
-  named.onChange(caches, wake)
-  caches.servers.onChange((before, now) => wakeSelecting(before, now))
+  named.onChange(caches, requeue)
+  caches.servers.onChange((before, now) => requeueSelecting(before, now))
   caches.onOwnedChange(({ kind, namespace, name }) => {
-    if (kind === 'McpGateway') wake(`${namespace}/${name}`)
+    if (kind === 'McpGateway') requeue(`${namespace}/${name}`)
   })
-  caches.scripts.onChange((before, now) => wakeOffering(options, wake, before, now))
-  onUserSecret(caches, manifests, server => wakeSelecting(server))
-  onLoginSecret(caches, key => wakeSelecting(caches.servers.get(key)))
-  index.onChange(caches, key => wakeSelecting(caches.servers.get(key)))
-  return wakeSelecting
+  caches.scripts.onChange((before, now) => requeueOffering(options, requeue, before, now))
+  onUserSecret(caches, manifests, server => requeueSelecting(server))
+  onLoginSecret(caches, key => requeueSelecting(caches.servers.get(key)))
+  index.onChange(caches, key => requeueSelecting(caches.servers.get(key)))
+  return requeueSelecting
 }
 
-/** Wakes the gateways that run scripts and select, or selected, the changed one; also those that cannot be parsed. */
-function wakeOffering(
+/** Queues the gateways that run scripts and select, or selected, the changed one; also those that cannot be parsed. */
+function requeueOffering(
   { caches, manifests }: GatewayControllerOptions,
-  wake: (key: string) => void,
+  requeue: (key: string) => void,
   before: Manifest | undefined,
   now: Manifest | undefined,
 ): void {
@@ -154,7 +154,7 @@ function wakeOffering(
       script !== undefined &&
       script.metadata.namespace === object.metadata.namespace &&
       (!code || (code.enabled && selects(code.scripts.selector, script.metadata.labels)))
-    if (isSelected(before) || isSelected(now)) wake(key)
+    if (isSelected(before) || isSelected(now)) requeue(key)
   }
 }
 
@@ -195,8 +195,8 @@ function createGatewayReconcile(options: GatewayControllerOptions, probe: Gatewa
     const blocked = await carryOut(object, ownedBefore, plan, signal)
     // The feed is written before the probe's first result is awaited.
     const seen = probe.last(key) ?? (await probe.first(key, signal))
-    const now = { ...world, ...seen, ...blocked, generation: generationOf(caches, key) }
-    await writers.report(object, gatewayStatus(now, plan), signal)
+    const after = { ...world, ...seen, ...blocked, generation: generationOf(caches, key) }
+    await writers.report(object, gatewayStatus(after, plan), signal)
     return { afterMs: blocked ? OBSTACLE_RETRY_MS : plan.afterMs }
   }
 }
@@ -250,6 +250,7 @@ async function observe(
   }
 }
 
+/** All Secrets and ConfigMaps to read, each once. */
 function namesIn(
   gateway: McpGateway,
   servers: readonly McpServer[],
@@ -260,7 +261,7 @@ function namesIn(
   return [...byId.values()]
 }
 
-/** By server name. If an operator was interrupted while it wrote a set, routers keep the set that their feed names. */
+/** The complete sets of slices, by server name. If an operator was interrupted while it wrote one, routers keep the set that their feed names. */
 async function slicesOf(
   { client, slices }: GatewayControllerOptions,
   { metadata: { namespace = '', name } }: KubeObject,

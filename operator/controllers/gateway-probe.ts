@@ -19,6 +19,7 @@ import { RouterLag } from './router-lag.ts'
 import { type RouterStatus, readRouterStatus } from './router-report.ts'
 
 const WORKERS = 4
+/** How often routers are asked while one of them is out of date, or still loads its encoder or keys. */
 const BEHIND_POLL_MS = 2_000
 const POLL_MS = 30_000
 /** A router needs a moment to load a change. */
@@ -43,7 +44,7 @@ export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'ra
   connect?: typeof connectSdkClient
 }
 
-/** Of one gateway. */
+/** What is remembered of one gateway. */
 type Memory = {
   first: PromiseWithResolvers<Seen>
   seen?: Seen
@@ -130,8 +131,8 @@ async function probe(
 }
 
 /**
- * A router reports by itself if the API server refuses it. That it gets no changes although the API server answers others can only be
- * seen here, by comparing generations. undefined for a router that is still starting.
+ * The report of a router; undefined while it is still starting. A router itself reports that the API server refuses it. That it gets no
+ * changes although the API server answers others can only be seen here, by comparing generations.
  */
 function reportOf(
   pod: Kube<V1Pod>,
@@ -177,7 +178,7 @@ export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: st
   return version === undefined ? undefined : Number(version)
 }
 
-/** One MCP handshake for each state of the Deployment, repeated while it fails. undefined while no router is available. */
+/** One MCP handshake for each state of the Deployment, repeated while it fails. Returns undefined while no router is available. */
 async function handshakeWith(
   { caches, clock, random, connect = connectSdkClient }: GatewayProbeOptions,
   key: string,

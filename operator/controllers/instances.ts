@@ -20,7 +20,7 @@ export class Instances {
     this.#caches = caches
   }
 
-  /** Undefined for a server whose users have no pods or volumes. */
+  /** What is observed of a server's users; undefined if they have no pods or volumes. `key`: that of the server. */
   observe(key: string, object: Manifest, server: McpServer, demand: UserDemand): UsersWorld | undefined {
     const claims = this.#claims(object)
     if (!hasInstances(server) && claims.length === 0) return undefined
@@ -40,6 +40,7 @@ export class Instances {
     return { demand, usedAtMs, instances, claims, secrets: this.#secrets(namespace, server, new Set(users)) }
   }
 
+  /** The pods of all users of a server. */
   pods({ metadata: { namespace = '', name } }: Manifest): Kube<V1Pod>[] {
     return this.#caches.podsOf(namespace, 'user', name)
   }

@@ -7,6 +7,7 @@ import type { Caches, Manifest } from '../runtime/caches.ts'
 import { createLoginKeeper, type LoginKeeperOptions } from '../runtime/keep-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
 
+/** The label of Secrets with logins. */
 const COMPONENT = selectorOf('logins', '')[LABEL.component]
 
 export type KeptLogins = {
@@ -50,14 +51,15 @@ export function loginSecretsOf(
   })
 }
 
-/** Calls `wake` with each server, `namespace/name`, whose logins have changed. */
-export function onLoginSecret({ secrets }: Pick<Caches, 'secrets'>, wake: (server: string) => void): void {
+/** Calls `queue` with each server, `namespace/name`, whose logins have changed. */
+export function onLoginSecret({ secrets }: Pick<Caches, 'secrets'>, queue: (server: string) => void): void {
   secrets.onChange((before, now) => {
     const { namespace, labels = {} } = (now ?? before)?.metadata ?? {}
-    if (labels[LABEL.component] === COMPONENT) wake(`${namespace}/${labels[LABEL.instance]}`)
+    if (labels[LABEL.component] === COMPONENT) queue(`${namespace}/${labels[LABEL.instance]}`)
   })
 }
 
+/** The newest value of each login, by its id. */
 function newestOf(records: readonly LoginRecord[]): Map<string, string> {
   const newest = new Map<string, string>()
   for (const { id, value } of records) newest.set(id, newerLogin(newest.get(id), value) ?? value)

@@ -34,6 +34,7 @@ export type PackageRecordsOptions = {
   log: Log
 }
 
+/** `otherContent`: reports that contradict the records. `taken`: the ConfigMap, if another owner has one with its name. */
 export type Kept = { otherContent: PackageReport[]; taken: Taken[] }
 
 export class PackageRecords {

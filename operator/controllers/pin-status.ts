@@ -48,6 +48,7 @@ export function pinConditions(
   return conditions
 }
 
+/** The fields of `status.tools` about pinning: the digest of the approved tools, and what has changed since. */
 export function pinFields({ spec }: McpServer, { approved, changes }: Pinned): McpServerStatus['tools'] {
   if (!spec.tools.pin || !approved) return {}
   return { approved: digestOfTools(approved), ...(changes && { changes: toldChanges(changes) }) }
@@ -55,8 +56,8 @@ export function pinFields({ spec }: McpServer, { approved, changes }: Pinned): M
 
 function changesMessage({ metadata }: McpServer, changes: ToolChanges, pin: 'Warn' | 'Hold'): string {
   const { name, namespace } = metadata
-  const isGone = changes.changed.length + changes.added.length === 0
-  const served = isGone
+  const onlyRemoved = changes.changed.length + changes.added.length === 0
+  const served = onlyRemoved
     ? ''
     : pin === 'Hold'
       ? ' They are held back until they are approved.'

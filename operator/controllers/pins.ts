@@ -1,4 +1,4 @@
-/** Compares the tools of pinned servers with the approved ones, which are kept in ConfigMaps of their own. */
+/** Compares the tools of pinned servers with the approved ones, which are stored in separate ConfigMaps. */
 import { hiddenTextIn } from '../../core/catalog/hidden-text.ts'
 import { pinTools, withHeld } from '../../core/catalog/pin.ts'
 import type { CatalogTool, ServerCatalog, ToolDefinition } from '../../core/catalog/server-catalog.ts'
@@ -61,13 +61,13 @@ export class Pins {
     return list
   }
 
-  /** The server is gone. */
+  /** Call when the server is gone. */
   forget(uid = ''): void {
     this.#logged.delete(uid)
   }
 
   /**
-   * Undefined before the first approval. If the stored tools are lost or damaged, only tools with the digest in the status are
+   * The approved tools; undefined before the first approval. If the stored tools are lost or damaged, only tools with the digest in the status are
    * approved.
    */
   async #approved(

@@ -116,7 +116,7 @@ export class Publisher {
     await this.#writeStatus(object, { ...last, conditions }, signal)
   }
 
-  /** The server is gone. */
+  /** Call when the server is gone. */
   forget(uid = ''): void {
     this.#last.delete(uid)
     this.#options.pins.forget(uid)

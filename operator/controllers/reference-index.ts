@@ -1,4 +1,4 @@
-/** Maps Secrets and ConfigMaps to the manifests that name them, so that a change wakes only those. */
+/** Maps Secrets and ConfigMaps to the manifests that name them, so that a change queues only those. */
 import type { ReferenceName } from '../plan/references.ts'
 import type { Caches } from '../runtime/caches.ts'
 
@@ -8,15 +8,15 @@ export class ReferenceIndex {
   /** What each server or gateway names, by its key. */
   readonly #names = new Map<string, readonly string[]>()
 
-  /** Replaces what a server or gateway names; pass an empty list if it is gone. */
-  set(server: string, namespace: string, references: readonly ReferenceName[]): void {
-    for (const id of this.#names.get(server) ?? []) this.#leave(id, server)
+  /** Replaces what a server or gateway (by its key) names; pass an empty list if it is gone. */
+  set(key: string, namespace: string, references: readonly ReferenceName[]): void {
+    for (const id of this.#names.get(key) ?? []) this.#leave(id, key)
     const ids = references.map(({ kind, name }) => idOf(kind, namespace, name))
-    if (ids.length === 0) this.#names.delete(server)
-    else this.#names.set(server, ids)
+    if (ids.length === 0) this.#names.delete(key)
+    else this.#names.set(key, ids)
     for (const id of ids) {
       const users = this.#users.get(id) ?? new Set()
-      this.#users.set(id, users.add(server))
+      this.#users.set(id, users.add(key))
     }
   }
 
@@ -25,20 +25,20 @@ export class ReferenceIndex {
     return [...(this.#users.get(idOf(kind, namespace, name)) ?? [])]
   }
 
-  /** Calls `wake` with the key of every server or gateway that names a changed Secret or ConfigMap. */
-  onChange(caches: Pick<Caches, 'secrets' | 'configMaps'>, wake: (key: string) => void): void {
+  /** Calls `queue` with the key of every server or gateway that names a changed Secret or ConfigMap. */
+  onChange(caches: Pick<Caches, 'secrets' | 'configMaps'>, queue: (key: string) => void): void {
     const kinds = [['Secret', caches.secrets] as const, ['ConfigMap', caches.configMaps] as const]
     for (const [kind, cache] of kinds) {
       cache.onChange((before, now) => {
         const { namespace = '', name = '' } = (now ?? before)?.metadata ?? {}
-        for (const key of this.users(kind, namespace, name)) wake(key)
+        for (const key of this.users(kind, namespace, name)) queue(key)
       })
     }
   }
 
-  #leave(id: string, server: string): void {
+  #leave(id: string, key: string): void {
     const users = this.#users.get(id)
-    users?.delete(server)
+    users?.delete(key)
     if (users?.size === 0) this.#users.delete(id)
   }
 }

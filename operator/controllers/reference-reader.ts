@@ -9,7 +9,7 @@ import type { ReferenceName } from '../plan/references.ts'
 
 /** How many objects' contents are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
-/** Values are used in headers, which are never longer; longer values are not remembered. */
+/** Longer values of ConfigMaps are left out: values are used in headers, which are never longer. */
 const MAX_VALUE_CHARACTERS = 8_192
 
 export type ReferencesOptions = {
@@ -42,13 +42,13 @@ export class References {
     const known = this.#known.get(id)
     const seen = this.#options.metadataOf(kind, `${namespace}/${name}`)
     if (known && known.resourceVersion === seen?.metadata.resourceVersion) return known.reference
-    const found = seen && (await this.#ask(namespace, { kind, name }, signal))
+    const found = seen && (await this.#fetch(namespace, { kind, name }, signal))
     if (!found) return { digests: {}, ...known?.reference, kind, name, exists: false }
     this.#known.set(id, found)
     return found.reference
   }
 
-  async #ask(
+  async #fetch(
     namespace: string,
     { kind, name }: ReferenceName,
     signal: AbortSignal,
@@ -59,7 +59,7 @@ export class References {
     const { data = {}, metadata } = found
     const binary = kind === 'ConfigMap' ? (found.binaryData ?? {}) : {}
     const reference = { kind, name, exists: true, digests: digestsOf({ ...data, ...binary }) }
-    const values = kind === 'Secret' ? {} : { values: short(data) }
+    const values = kind === 'Secret' ? {} : { values: withoutLong(data) }
     return { resourceVersion: metadata.resourceVersion, reference: { ...reference, ...values } }
   }
 }
@@ -69,6 +69,6 @@ function digestsOf(data: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, digest(value)]))
 }
 
-function short(data: Record<string, string>): Record<string, string> {
+function withoutLong(data: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value.length <= MAX_VALUE_CHARACTERS))
 }

@@ -35,7 +35,7 @@ export class RouterEvents {
       if (this.#streams.has(key)) continue
       const stream = { stop: new AbortController(), isOpen: false }
       this.#streams.set(key, stream)
-      void this.#keep(address, stream, onEvent)
+      void this.#readRepeatedly(address, stream, onEvent)
     }
   }
 
@@ -49,7 +49,8 @@ export class RouterEvents {
     this.#streams.clear()
   }
 
-  async #keep(address: string, stream: Stream, onEvent: () => void): Promise<void> {
+  /** Reads the stream of a router, over a new connection whenever it has ended. */
+  async #readRepeatedly(address: string, stream: Stream, onEvent: () => void): Promise<void> {
     const { clock, random } = this.#options
     const { signal } = stream.stop
     for (let failures = 0; !signal.aborted; failures++) {
@@ -58,12 +59,12 @@ export class RouterEvents {
     }
   }
 
-  /** Until the stream ends or falls silent; true if there was one. Never rejects. */
+  /** Reads one stream until it ends or falls silent. Returns whether there was one. Never rejects. */
   async #listen(address: string, stream: Stream, onEvent: () => void): Promise<boolean> {
     const { clock } = this.#options
     const silent = new AbortController()
-    const silence = () => clock.after(SILENCE_MS, () => silent.abort())
-    let timer = silence()
+    const startTimer = () => clock.after(SILENCE_MS, () => silent.abort())
+    let timer = startTimer()
     let wasOpen = false
     try {
       const body = await open(address, AbortSignal.any([stream.stop.signal, silent.signal]))
@@ -71,7 +72,7 @@ export class RouterEvents {
       stream.isOpen = wasOpen
       for await (const chunk of body ?? []) {
         timer.cancel()
-        timer = silence()
+        timer = startTimer()
         if (!HEARTBEAT.test(String(chunk))) onEvent()
       }
     } catch {
@@ -84,7 +85,7 @@ export class RouterEvents {
   }
 }
 
-/** Undefined if the router has no such stream, because its version differs, or admits no further one. */
+/** Opens the stream. Undefined if the router has none, because its version differs, or admits no further one. */
 async function open(address: string, signal: AbortSignal): Promise<AsyncIterable<unknown> | undefined> {
   const url = `${adminUrl(address)}/events`
   const { statusCode, headers, body } = await request(url, { signal, bodyTimeout: 0 })

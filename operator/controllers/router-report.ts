@@ -143,7 +143,7 @@ export function readRouterStatus(
   return read(report, address, clock, signal)
 }
 
-/** As `readRouterStatus`. */
+/** Like `readRouterStatus`. */
 export function readRouterLoad(
   address: string,
   clock: Clock,

@@ -10,11 +10,12 @@ type Decision = { memory: ScaleMemory; wanted: number; generation: number | unde
 export class Scales {
   readonly #decided = new Map<string, Decision>()
 
+  /** The memory of the last decision; empty if there is none. */
   memory(server: string): ScaleMemory {
     return this.#decided.get(server)?.memory ?? {}
   }
 
-  /** The wanted number of instances: the last decision, until the cache has the Deployment that was written for it. */
+  /** The wanted number of instances now: the last decision, until the cache has the Deployment that was written for it. */
   current(server: string, deployment: Deployment | undefined): number | undefined {
     const decided = this.#decided.get(server)
     const isUnseen = decided && deployment && decided.generation === deployment.metadata.generation

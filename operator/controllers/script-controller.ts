@@ -27,6 +27,7 @@ import { createWriters } from './writers.ts'
 const FIELD_MANAGER = 'portolan-script'
 /** Changes within this time are handled in one reconcile. */
 const JOIN_MS = 200
+/** How many servers' names of tools are remembered; others are read again. */
 const MAX_LISTS = 1_000
 const OWNED = {
   fields: ['observedGeneration', 'gateways', 'tools'],
@@ -46,17 +47,17 @@ export function createScriptController(options: Options): ScriptController {
   const queue = new Queue({ clock, random })
   const writers = createWriters<ScriptPlanStatus>(options, FIELD_MANAGER, OWNED)
   const listOf = createLists(options)
-  const wakeIn = (namespace: string | undefined) => {
+  const requeueIn = (namespace: string | undefined) => {
     for (const [key, { metadata }] of caches.scripts.objects)
       if (metadata.namespace === namespace) queue.addAfter(key, JOIN_MS)
   }
   for (const cache of [caches.scripts, caches.gateways, caches.servers])
     cache.onChange((before, now) => {
       if (before === now || relevantPartOf(before) !== relevantPartOf(now))
-        wakeIn((now ?? before)?.metadata.namespace)
+        requeueIn((now ?? before)?.metadata.namespace)
     })
   return {
-    slicesChanged: server => wakeIn(server.split('/', 1)[0]),
+    slicesChanged: server => requeueIn(server.split('/', 1)[0]),
     controller: {
       name: 'script',
       queue,
@@ -88,6 +89,7 @@ function isRefused({ kind, status }: Manifest): boolean {
 
 type ListOf = (server: McpServer, signal: AbortSignal) => Promise<KnownServer>
 
+/** What each gateway of the namespace that selects the script says about it. */
 async function placesOf(
   { caches, manifests }: Options,
   script: GivenScript,
@@ -123,7 +125,7 @@ function isSelected({ spec }: McpGateway, { metadata }: McpServer): boolean {
   return selects(spec.servers.selector, metadata.labels)
 }
 
-/** Reads the names of the tools of servers as last discovered; each published list is read once. */
+/** Returns a function that reads the names of a server's tools as last discovered; each published list is read once. */
 function createLists({ client, slices }: Options): ListOf {
   const known = new BoundedMap<{ digest: string; names: string[] }>(MAX_LISTS)
   return async (server, signal) => {
@@ -138,7 +140,7 @@ function createLists({ client, slices }: Options): ListOf {
         found = { digest: set.digest, names: tools.map(({ definition }) => definition.name) }
         known.set(key, found)
       } catch (error) {
-        // A newer list is being written. Its slices wake this controller again.
+        // A newer list is being written. Its slices will queue the scripts again.
         if (!(error instanceof Fault)) throw error
         return { name }
       }

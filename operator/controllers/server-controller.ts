@@ -82,6 +82,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
   const scales = new Scales()
   const instances = new Instances(caches)
 
+  /** Plans, applies the plan and reports the status. */
   const settle = async (object: Manifest, { ownedBefore, ...observed }: Observed, signal: AbortSignal) => {
     const { certificate, afterMs } = await certificateFor(options, object, observed, signal)
     const seen = { ...observed, certificate }
@@ -97,14 +98,14 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     if (!plan.keep) instances.remember(key, plan.usedAtMs)
     const obstacle = await writers.apply(object, plan, secrets, signal)
     if (obstacle) plan = planServer({ ...world, ...obstacle })
-    // ConfigMaps are slices: discovery writes and deletes them.
+    // ConfigMaps are not in the plan: discovery writes and deletes slices, and PackageRecords writes its records.
     if (!plan.keep) {
       await writers.prune(object, plan, ownedBefore, signal, ['ConfigMap'])
       await labelInstalled(options, world, instances.pods(object), signal)
     }
     const [last, target] = [targets.get(key), targetOf(world, plan)]
     targets.set(key, target)
-    if (isRepeated(last, target)) return { afterMs: REPEAT_LIMIT_MS }
+    if (onlyGenerationChanged(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await writers.report(object, plan.status, signal)
     if (obstacle || world.taken.length > 0) return { afterMs: OBSTACLE_RETRY_MS }
     return { afterMs: soonest(afterMs, plan.afterMs) }
@@ -188,7 +189,7 @@ async function labelInstalled(
     await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
 }
 
-/** The certificate of an accepted server with `tls`. */
+/** The certificate of a server with `tls`; empty if it has none or is not accepted. */
 async function certificateFor(
   { certificates, clock }: ServerControllerOptions,
   object: Manifest,
@@ -205,7 +206,7 @@ function soonest(...times: (number | undefined)[]): number | undefined {
 }
 
 /** Whether only the generation changed. Then the status is not written yet, since Ready would be false until discovery confirms the generation. */
-function isRepeated(last: Target | undefined, now: Target | undefined): boolean {
+function onlyGenerationChanged(last: Target | undefined, now: Target | undefined): boolean {
   if (!last || !now || !isSameEndpoint(last, now)) return false
   return last.server.metadata.generation !== now.server.metadata.generation
 }

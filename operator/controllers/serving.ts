@@ -9,6 +9,7 @@ import type { Target } from './discovery-targets.ts'
 /** `updating`: pods of an older template may answer, or the caches do not have the newest one yet. */
 export type Serving = 'serving' | 'updating' | 'down'
 
+/** A server without pods (a remote one) is always `serving`. */
 export function servingOf({ server, revision }: Target, caches: Pick<Caches, 'deployments'>): Serving {
   if (revision === undefined) return 'serving'
   const { namespace, name } = server.metadata
@@ -20,7 +21,7 @@ function stateOf({ metadata, spec, status }: Kube<V1Deployment>, revision: strin
   // A server that is being scaled to zero still answers, but not for long.
   if (!status?.readyReplicas || spec?.replicas === 0) return 'down'
   const isNewest = spec !== undefined && revisionOf(spec.template) === revision
-  const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
-  const isAlone = status.updatedReplicas === status.replicas
-  return isNewest && isSeen && isAlone ? 'serving' : 'updating'
+  const isObserved = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
+  const isRolledOut = status.updatedReplicas === status.replicas
+  return isNewest && isObserved && isRolledOut ? 'serving' : 'updating'
 }

@@ -41,7 +41,7 @@ export class SliceSets {
     else sets.parts.delete((now ?? before)?.metadata.name ?? '')
     if (sets.parts.size === 0) this.#servers.delete(key)
     else this.#servers.set(key, sets)
-    const whole = wholeSet(sets.parts) ?? (sets.parts.size === 0 ? undefined : sets.whole)
+    const whole = completeSet(sets.parts) ?? (sets.parts.size === 0 ? undefined : sets.whole)
     const changed = whole?.digest !== sets.whole?.digest || whole?.parts !== sets.whole?.parts
     sets.whole = whole
     return changed ? key : undefined
@@ -55,7 +55,7 @@ export class SliceSets {
   /** Whether all slices of the newest set exist; if not, `whole` is an earlier set. */
   isWhole(server: string): boolean {
     const parts = this.#servers.get(server)?.parts
-    return parts !== undefined && wholeSet(parts) !== undefined
+    return parts !== undefined && completeSet(parts) !== undefined
   }
 
   /** Whether slices exist, but no complete set was ever seen. */
@@ -65,8 +65,8 @@ export class SliceSets {
   }
 }
 
-/** Ignores parts of an older, longer set, which exist until they are deleted. */
-function wholeSet(parts: ReadonlyMap<string, SliceSet>): SliceSet | undefined {
+/** The complete set, if all its parts exist. Ignores parts of an older, longer set, which exist until they are deleted. */
+function completeSet(parts: ReadonlyMap<string, SliceSet>): SliceSet | undefined {
   const sets = [...parts.entries()]
   const first = sets.find(([name]) => name.endsWith('-0'))?.[1]
   if (!first) return undefined
@@ -74,6 +74,7 @@ function wholeSet(parts: ReadonlyMap<string, SliceSet>): SliceSet | undefined {
   return same.length === first.parts ? first : undefined
 }
 
+/** The set that the annotations of a slice name. */
 function setOf({ metadata }: KubeObject): SliceSet | undefined {
   const digest = metadata.annotations?.[ANNOTATION.catalogDigest]
   const parts = Number(metadata.annotations?.[ANNOTATION.catalogParts])

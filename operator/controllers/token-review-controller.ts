@@ -11,7 +11,7 @@ const FIELD_MANAGER = 'portolan-token-review'
 /** Changes within this time are joined into one write. */
 const JOIN_MS = 100
 
-/** Undefined if the chart made no binding: then gateways that ask for reviews are refused. */
+/** Undefined if the chart made no binding: then gateways that need reviews are refused. */
 export function createTokenReviewController(
   options: OperatorContext & { manifests: Manifests },
 ): Controller | undefined {
@@ -19,13 +19,14 @@ export function createTokenReviewController(
   const binding = settings.tokenReviewBinding
   if (binding === '') return undefined
   const queue = new Queue({ clock, random })
-  const asks = (object: Manifest | undefined): boolean => {
+  const needsReviews = (object: Manifest | undefined): boolean => {
     const gateway = object && !object.metadata.deletionTimestamp && manifests.gateway(object).manifest
     return gateway ? asksForReviews(gateway) : false
   }
   caches.gateways.onChange((before, now) => {
     // In a resync both are the same object. The binding is then written again, in case another client has changed it.
-    if (before === now ? asks(now) : asks(before) !== asks(now)) queue.addAfter(binding, JOIN_MS)
+    if (before === now ? needsReviews(now) : needsReviews(before) !== needsReviews(now))
+      queue.addAfter(binding, JOIN_MS)
   })
   // Gateways may have been deleted while no operator ran.
   queue.add(binding)
@@ -35,7 +36,7 @@ export function createTokenReviewController(
     workers: 1,
     async reconcile(key, signal) {
       const gateways = [...caches.gateways.objects.values()]
-        .filter(asks)
+        .filter(needsReviews)
         .flatMap(object => manifests.gateway(object).manifest ?? [])
       await keepSubjects({ ...options, fieldManager: FIELD_MANAGER }, key, reviewSubjects(gateways), signal)
       return undefined

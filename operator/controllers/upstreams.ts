@@ -11,7 +11,7 @@ import type { Upstream, UpstreamInfo } from '../../core/mcp/upstream.ts'
 import { parseDuration } from '../../crds/quantity.ts'
 import type { Target } from './discovery-targets.ts'
 
-/** How many connections stay open at a time; other servers are discovered only at their interval. */
+/** How many connections stay open; servers without one are discovered only at their interval. */
 export const MAX_STREAMS = 256
 
 /** The values of Secrets, by name. */

@@ -17,6 +17,7 @@ type Planned = Pick<Plan<unknown>, 'objects' | 'secrets' | 'untouched'>
 type Secrets = Awaited<ReturnType<SecretKeeper>>
 
 export type Writers<Status> = {
+  /** Creates the Secrets of the plan, and keys that are missing in them. */
   ensureSecrets(owner: Manifest, plan: Planned, signal: AbortSignal): Promise<Secrets>
   /** Writes the objects, unless a Secret has another owner; resolves with the reasons why some were not written. */
   apply(owner: Manifest, plan: Planned, secrets: Secrets, signal: AbortSignal): Promise<Obstacle | undefined>

@@ -6,7 +6,7 @@ import { CONDITION } from '../../crds/conditions.ts'
 import { condition } from './conditions.ts'
 import type { GatewayPlanStatus, GatewayWorld, PlannedCondition } from './plan.ts'
 
-/** Until a router reports, only what the manifests show. */
+/** `access`: what each rule grants, as a router reports it; until one does, only what the manifests show. */
 export function accessStatus(
   world: GatewayWorld,
   config: RouterConfig,
@@ -24,6 +24,7 @@ export function accessStatus(
   }
 }
 
+/** What the rules grant as far as it can be known without the catalogs of servers. */
 function manifestReport({ references }: GatewayWorld, config: RouterConfig): AccessReport {
   const secret = config.access.auth?.tokens?.secretName
   const found = references.find(({ kind, name }) => kind === 'Secret' && name === secret)

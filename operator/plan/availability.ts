@@ -6,10 +6,10 @@ import { type Component, labelsOf, selectorOf } from './names.ts'
 
 const CPU_PERCENT = 80
 
-/** Identifies the Deployment that is scaled; its other objects have the same name. */
+/** The Deployment that is scaled. Its HorizontalPodAutoscaler and PodDisruptionBudget have the same name. */
 export type Scaled = { name: string; namespace: string | undefined; component: Component; instance: string }
 
-/** Scales by CPU by default; `given` is a HorizontalPodAutoscaler's spec that overrides this. */
+/** Scales by CPU by default. `given`: fields of a HorizontalPodAutoscaler's spec, which override the default. */
 export function autoscaler(
   { name, namespace, component, instance }: Scaled,
   replicas: { min: number; max: number },

@@ -15,7 +15,7 @@ test('the problem of an unusable certificate is named, and a usable one has none
   assert.equal(flawOf({ 'tls.crt': cert, 'tls.key': key }), undefined)
   assert.equal(flawOf({ 'tls.crt': cert }), 'it has no key "tls.key"')
   assert.equal(flawOf({}), 'it has no key "tls.crt"')
-  assert.equal(flawOf({ 'tls.crt': cert, 'tls.key': other.key }), 'tls.key is of another certificate')
+  assert.equal(flawOf({ 'tls.crt': cert, 'tls.key': other.key }), 'tls.key belongs to another certificate')
   const elsewhere = await createSelfSigned('mcp-y.team.svc', NOW)
   assert.equal(flawOf({ 'tls.crt': elsewhere.cert, 'tls.key': elsewhere.key }), `it is not for ${HOST}`)
   const late = NOW + LIFETIME_MS

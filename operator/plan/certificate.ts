@@ -1,4 +1,4 @@
-/** The certificate of a bridge with TLS: whether it can be used, until when, and which ones callers trust meanwhile. Pure. */
+/** The certificate of a bridge with TLS: whether it can be used, when it is renewed, and which certificates callers trust. Pure. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { messageOf, type Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
@@ -6,7 +6,7 @@ import { REASON } from '../../crds/conditions.ts'
 /** The content of a Secret of the type kubernetes.io/tls. Without `ca.crt`, the certificate itself is trusted. */
 export type CertificateData = Readonly<Record<string, string>>
 
-/** As the plan of a server sees it. */
+/** What the plan of a server needs to know. */
 export type ServerCertificate = {
   /** The certificates that callers trust, in PEM. Includes the former ones for a while: the kubelet updates the bridge's certificate later. */
   authority: string
@@ -14,7 +14,7 @@ export type ServerCertificate = {
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** Present and former ones together; an authority with its intermediates has only a few. */
+/** How many certificates callers trust, current and former ones together; an authority with its intermediates has only a few. */
 const MAX_CERTIFICATES = 16
 /** A certificate is renewed after this share of its lifetime. */
 const RENEWED_AFTER = 2 / 3
@@ -24,7 +24,7 @@ export function authorityOf(data: CertificateData): string {
   return data['ca.crt'] ?? data['tls.crt'] ?? ''
 }
 
-/** Why callers of `host` would not accept the certificate; undefined if they would. */
+/** Why callers of `host` would not accept the certificate; undefined if they would. `name`: that of the Secret. `now`: in milliseconds. */
 export function certificateProblem(
   data: CertificateData,
   name: string,
@@ -41,7 +41,7 @@ function flawOf(data: CertificateData, host: string, now: number): string | unde
   if (!cert || !key) return `it has no key "${cert ? 'tls.key' : 'tls.crt'}"`
   try {
     const certificate = new X509Certificate(cert)
-    if (!certificate.checkPrivateKey(createPrivateKey(key))) return 'tls.key is of another certificate'
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) return 'tls.key belongs to another certificate'
     if (certificate.checkHost(host) === undefined) return `it is not for ${host}`
     if (certificate.validToDate.getTime() <= now)
       return `it expired at ${certificate.validToDate.toISOString()}`

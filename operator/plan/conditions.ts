@@ -26,6 +26,7 @@ const MAX_ANSWER_CHARACTERS = 1_000
 /** The API server allows 32,768. */
 const MAX_MESSAGE_CHARACTERS = 8_000
 
+/** The problem of an object of another owner that has a name which the plan needs. */
 export function takenProblem({ kind, name, owner }: Taken): Problem {
   const belongs = owner === undefined ? 'has another owner' : `belongs to ${owner}`
   const message = `the ${kind} "${name}", which is needed, ${belongs}: choose another name, or delete it`
@@ -44,6 +45,7 @@ export function deniedVerdict(answer: string): Verdict {
   return { reason: REASON.podRejected, message: `The cluster does not allow it: ${sentenceOf(answer)}` }
 }
 
+/** The API server's message without our prefix. */
 function sentenceOf(answer: string): string {
   return answer.replace(/^The API server answered \d+: /, '').slice(0, MAX_ANSWER_CHARACTERS)
 }
@@ -55,21 +57,24 @@ export function accepted(warnings: readonly Problem[], generation: number): Plan
   return condition(CONDITION.accepted, 'True', { reason, message }, generation)
 }
 
-/** `reason` defaults to that of the first problem. `available`: whether its pods still answer calls. */
+/** Refused, and so not ready. `reason` defaults to that of the first problem. `available`: whether its pods still answer calls. */
 export function notAccepted(
   refusals: readonly Problem[],
   generation: number,
   { reason = refusals[0]?.reason ?? REASON.invalid, available = false } = {},
 ): PlannedCondition[] {
-  const others = { reason: REASON.notAccepted, message: 'It is not accepted: see the condition Accepted' }
+  const seeAccepted = {
+    reason: REASON.notAccepted,
+    message: 'It is not accepted: see the condition Accepted',
+  }
   return [
     condition(CONDITION.accepted, 'False', { reason, message: sentences(refusals) }, generation),
-    availability(available ? undefined : others, generation),
-    notReady(others, generation),
+    availability(available ? undefined : seeAccepted, generation),
+    notReady(seeAccepted, generation),
   ]
 }
 
-/** Whether calls are answered, by pods of any revision; `outage` is why not. */
+/** Whether calls are answered, by pods of any revision. `outage`: why not. */
 export function availability(outage: Verdict | undefined, generation: number): PlannedCondition {
   return outage
     ? condition(CONDITION.available, 'False', brief(outage), generation)
@@ -81,7 +86,10 @@ export function availability(outage: Verdict | undefined, generation: number): P
       )
 }
 
-/** Like a Deployment's condition: true while pods are being replaced and afterwards, false if this is stuck. `trouble` says why not all pods are ready and of the newest revision. */
+/**
+ * Like the condition Progressing of a Deployment: true while pods are being replaced and afterwards, false if this is stuck. `trouble`: why not
+ * all pods are ready and of the newest revision.
+ */
 export function progress(trouble: Verdict | undefined, generation: number): PlannedCondition {
   const complete = { reason: REASON.complete, message: 'All instances run the newest revision.' }
   const isStuck = trouble !== undefined && !NOT_STUCK.includes(trouble.reason)
@@ -115,6 +123,7 @@ export function condition(
   return { type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS), observedGeneration }
 }
 
+/** The first problems with their paths, in one line. */
 function sentences(problems: readonly Problem[]): string {
   const shown = problems
     .slice(0, MAX_PROBLEMS)

@@ -5,25 +5,29 @@ import { type Component, labelsOf, selectorOf } from './names.ts'
 
 /** Time for pulling images and installing packages, added to the time for the start itself. */
 const PULL_SECONDS = 300
+/** How many ReplicaSets of earlier revisions are kept. */
 const KEPT_REVISIONS = 2
 
 export type DeploymentParts = {
   name: string
   namespace: string | undefined
   component: Component
+  /** Name of the server or gateway. */
   instance: string
+  /** Id of the user, if the pod is that of one user. */
   user?: string
   /** Whether two pods must never run at once, because they would write to the same volume. */
   isExclusive?: boolean
   replicas: number
+  /** How long a pod may take to start once its images are pulled. */
   startSeconds: number
   annotations?: Record<string, string>
   template: JsonOf<V1PodTemplateSpec>
 }
 
 /**
- * maxUnavailable 0: if an update fails to start, the pods of the previous revision keep serving. The pod of a user ends at once instead: its
- * credentials may be outdated, and routers no longer call it.
+ * With maxUnavailable 0, the pods of the previous revision keep serving if an update fails to start. The pod of a user ends at once instead:
+ * its credentials may be outdated, and routers no longer call it.
  */
 export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
   const { name, namespace, component, instance, user, replicas, startSeconds, annotations, template } = parts

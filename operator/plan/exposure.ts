@@ -9,6 +9,7 @@ export const HTTP_ROUTE = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'H
 
 type Exposure = NonNullable<McpGateway['spec']['router']['expose']>
 
+/** The HTTPRoute and the Ingress of a gateway, as far as its manifest asks for them. */
 export function exposureObjects(gateway: McpGateway): KubeObject[] {
   const { gatewayAPI, ingress } = gateway.spec.router.expose ?? {}
   return [

@@ -51,8 +51,8 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
     const available = plan.refusals.length === 0 && outage === undefined
     return { ...fieldsOf(world, plan.config), conditions: notAccepted(refusals, generation, { available }) }
   }
-  const ofPods = troubleOfPods(world, plan)
-  const trouble = outage?.reason === REASON.noServersSelected ? outage : (ofPods ?? outage)
+  const podTrouble = troubleOfPods(world, plan)
+  const trouble = outage?.reason === REASON.noServersSelected ? outage : (podTrouble ?? outage)
   const { access, conditions } = accessStatus(world, plan.config, generation)
   return {
     ...fieldsOf(world, plan.config),
@@ -60,7 +60,7 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
     conditions: [
       accepted(plan.warnings, generation),
       availability(outage, generation),
-      progress(ofPods, generation),
+      progress(podTrouble, generation),
       trouble ? notReady(trouble, generation) : ready(READY, generation),
       ...conditions,
     ],
@@ -98,6 +98,7 @@ function fieldsOf(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
   }
 }
 
+/** `direct`: tokens of all tools in a plain list. `exposed`: tokens of what `tools/list` answers. */
 function tokensOf(direct: number, exposed: number | undefined): GatewayPlanStatus['tokens'] {
   if (exposed === undefined) return { direct }
   if (direct === 0) return { direct, exposed }
@@ -120,17 +121,18 @@ function troubleOfPods(
   return trouble && stale ? { ...stale, message: `${stale.message}. ${trouble.message}` } : (trouble ?? stale)
 }
 
-/** Why agents get nothing from it. */
+/** Why agents get no tool, resource or prompt from the gateway; undefined if they do. */
 function outageOf(world: GatewayWorld, plan: GatewayPlan): Verdict | undefined {
   const { deployment, handshake } = world
-  const idle = nothingOffered(world, plan.config)
-  if (idle?.reason === REASON.noServersSelected) return idle
+  const noOffer = nothingOffered(world, plan.config)
+  if (noOffer?.reason === REASON.noServersSelected) return noOffer
   if ((deployment?.status?.readyReplicas ?? 0) === 0) return troubleOfPods(world, plan)
   if (!handshake) return { reason: REASON.starting, message: 'It has not answered at its URL yet' }
-  if (handshake.ok) return idle
+  if (handshake.ok) return noOffer
   return { reason: REASON.unreachable, message: `It does not answer at its URL: ${handshake.message}` }
 }
 
+/** Why the servers of the gateway offer nothing; undefined if they offer something. */
 function nothingOffered(world: GatewayWorld, config: RouterConfig): Verdict | undefined {
   if (config.servers.length === 0) {
     const message =
@@ -153,6 +155,7 @@ function nothingOffered(world: GatewayWorld, config: RouterConfig): Verdict | un
   return { reason: REASON.noTools, message: 'Its servers offer no tool, resource or prompt' }
 }
 
+/** The first router that has been out of date for a while, and how many others are. */
 function staleTrouble(reports: readonly RouterReport[]): Verdict | undefined {
   const [first, ...more] = reports.filter(({ stale }) => stale)
   if (!first) return undefined

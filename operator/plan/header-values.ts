@@ -5,7 +5,7 @@ import { HEADER_VALUE } from '../../crds/core-v1.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { ReferenceIndex } from './references.ts'
 
-/** Values in the manifest itself are checked by its schema. */
+/** Checks only values from ConfigMaps: the schema of the manifest checks those in the manifest itself. */
 export function unsendableHeaders({ spec }: McpServer, references: ReferenceIndex): Problem[] {
   return spec.headers.flatMap(({ valueFrom }, index) => {
     const { name, key } = valueFrom?.configMapKeyRef ?? {}

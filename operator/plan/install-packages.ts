@@ -11,6 +11,7 @@ import type { OperatorSettings } from './settings.ts'
 
 const FOLDER = '/opt/mcp'
 const VOLUME = 'package'
+/** Limit of the volume if it is not a claim. */
 const SIZE_LIMIT = '2Gi'
 
 const RECORDS_FOLDER = '/var/run/portolan/packages'
@@ -19,7 +20,7 @@ const RECORDS_VOLUME = 'records'
 /** The installer writes the command to start into this file. */
 export const START_FILE = `${FOLDER}/start.json`
 
-/** Arguments of the installer, and the image in which both it and the server run. */
+/** `args`: arguments of the installer. `image`: the one in which both the installer and the server run. */
 export type Package = { image: string; args: string[]; registry?: string }
 
 /** The package of a server; undefined if it has another source. */
@@ -46,8 +47,8 @@ export type Installation = {
 }
 
 /**
- * The installer gets the server's environment, which may contain proxies and registry credentials. The ConfigMap of records is optional:
- * the operator creates it from the report of the server's first pod.
+ * `wanted`: the package of the server. The installer gets the server's environment, which may contain proxies and registry credentials.
+ * The ConfigMap of records is optional: the operator creates it from the report of the server's first pod.
  */
 export function installation(
   server: McpServer,
@@ -58,7 +59,7 @@ export function installation(
 ): Installation {
   const { image, args } = wanted
   const claim = packageClaim(server, wanted)
-  const keep = claim ? ['--keep'] : []
+  const keepOption = claim ? ['--keep'] : []
   const mount = { name: VOLUME, mountPath: FOLDER }
   const records = { name: RECORDS_VOLUME, mountPath: RECORDS_FOLDER, readOnly: true }
   return {
@@ -78,7 +79,7 @@ export function installation(
       command: [...RUNTIME],
       args: [
         ...['install', ...args, '--integrity-file', `${RECORDS_FOLDER}/${PACKAGES_KEY}`],
-        ...['--into', FOLDER, ...keep],
+        ...['--into', FOLDER, ...keepOption],
       ],
       ...environment,
       volumeMounts: [...mounts, mount, records],

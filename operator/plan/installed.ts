@@ -14,6 +14,7 @@ export function mislabelled(pods: readonly Kube<V1Pod>[]): InstalledPod[] {
     .filter(({ pod, installed }) => (pod.metadata.labels?.[INSTALLED_LABEL] !== undefined) !== installed)
 }
 
+/** Whether the last run of the pod's installer succeeded. */
 function hasInstalled({ status }: Kube<V1Pod>): boolean {
   const installer = status?.initContainerStatuses?.find(({ name }) => name === INSTALLER)
   return installer?.state?.terminated?.exitCode === 0

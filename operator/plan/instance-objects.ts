@@ -37,7 +37,7 @@ export function planInstances(
 ): InstancePlan | undefined {
   const { server, users = NO_USERS } = world
   if (!hasInstances(server)) return undefined
-  const instances = decide(world, references)
+  const instances = chooseInstances(world, references)
   const revisions = new Map<string, string | undefined>()
   const plan: InstancePlan = { ...instances, objects: [], secrets: [], untouched: [], revisions }
   for (const user of instances.wanted) {
@@ -52,7 +52,8 @@ export function planInstances(
   return plan
 }
 
-function decide(world: ServerWorld, references: ReferenceIndex): Instances {
+/** Which users have an instance now. */
+function chooseInstances(world: ServerWorld, references: ReferenceIndex): Instances {
   const { server, users = NO_USERS, now } = world
   const { max, idleAfter } = server.spec.users ?? DEFAULT_USERS
   return decideInstances({
@@ -78,6 +79,7 @@ function instanceDeployment(
   const secret = needsSecret(server) ? secretOf(users, references, user) : undefined
   const pod: PodUser = { id, revision: instanceRevision(user, secret?.digest), ...(secret && { secret }) }
   const currentInputs = current?.spec?.template?.metadata?.annotations?.[ANNOTATION.inputs]
+  // The annotation of a pod with a Secret is `<inputs>.<digest of the Secret>`.
   const inputs = podInputs(server, references, currentInputs?.split('.')[0])
   const template = serverTemplate(server, settings, secret ? `${inputs}.${secret.digest}` : inputs, pod)
   return deployment({
@@ -94,6 +96,7 @@ function instanceDeployment(
   })
 }
 
+/** The Secret with the token that the bridge in the user's pod requires. */
 function bearerOf({ metadata: { name, namespace = 'default' } }: McpServer, user: string): EnsuredSecret {
   const id = idOfUser(user)
   return {
@@ -109,7 +112,7 @@ function needsSecret({ spec }: McpServer): boolean {
   return spec.auth?.perUser?.secrets !== undefined
 }
 
-/** The Secret of a user; undefined if it does not exist or has not been read yet. */
+/** The name, keys and content digest of a user's Secret; undefined if it does not exist or has not been read yet. */
 function secretOf(
   { secrets }: UsersWorld,
   references: ReferenceIndex,

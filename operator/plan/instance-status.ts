@@ -11,8 +11,10 @@ import { rolloutTrouble } from './rollout.ts'
 /** Usually all users have the same problem, so a few are enough. */
 const MAX_PROBLEMS = 20
 const MAX_MESSAGE_CHARACTERS = 512
+/** Reasons that are no problem. */
 const IN_PROGRESS: readonly string[] = [REASON.starting, REASON.updating]
 
+/** Undefined for a server whose users have no pods. */
 export function usersStatus(world: ServerWorld, plan: InstancePlan | undefined): McpServerStatus['users'] {
   if (!plan) return undefined
   const found = plan.wanted.map(user => [user, troubleOf(world, plan, user)] as const)
@@ -35,7 +37,7 @@ const FULL: Verdict = {
     'The maximum number of users (users.max) have a pod: raise users.max, or end a pod with portolan users --end',
 }
 
-/** Undefined if the pod of the user is ready. */
+/** Why the pod of a user is not ready; undefined if it is. */
 function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Verdict | undefined {
   const { deployment, pods = [] } = users?.instances.find(one => one.user === user) ?? {}
   const trouble = rolloutTrouble({ deployment, pods, revision: plan.revisions.get(user), wanted: 1 })

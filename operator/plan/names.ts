@@ -54,12 +54,12 @@ export const MANAGED_SELECTOR = `${LABEL.managedBy}=${PRODUCT}`
 /** HTTP_PORT serves MCP, in bridges and routers; ADMIN_PORT serves everything else of routers. */
 export const HTTP_PORT = 8080
 export const ADMIN_PORT = 8081
-/** Of bridges. Not a port that servers usually listen on themselves. */
+/** The port of a bridge's metrics: not one that servers usually listen on themselves. */
 export const METRICS_PORT = 9464
 export const SERVICE_PORT = 80
 export const TLS_SERVICE_PORT = 443
 
-/** The NetworkPolicy of a server's installer. The dot is in no name of a server, so no other object has this name. */
+/** The NetworkPolicy of a server's installer. Names of servers contain no dot, so no other object has this name. */
 export function installPolicyName(server: string): string {
   return `${serverObjectName(server)}.install`
 }
@@ -108,6 +108,7 @@ export function keysName(gateway: string): string {
   return `${gateway}-keys`
 }
 
+/** The keys in that Secret. */
 export const SESSION_KEY = 'session'
 export const LOGIN_KEY = 'logins'
 

@@ -32,10 +32,10 @@ import type { OperatorSettings } from './settings.ts'
 /** Policies see the port of the pod behind the Service; OpenShift's DNS pods listen on 5353. */
 const DNS_PORTS = [53, 5353]
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
-/** Label of pods with a router of their own; its value is the gateway. */
+/** Label of pods that run a router as a sidecar; its value is the gateway. */
 const SIDECAR_OF = 'portolan.dev/gateway'
 
-/** Ingress: routers of the namespace, and the operator. Egress: the cluster's DNS and the manifest's rules. */
+/** Ingress: routers of the namespace and the operator; for metrics, `metricsFrom`. Egress: the cluster's DNS and the manifest's rules. */
 export function serverPolicy(server: McpServer, settings: OperatorSettings): Kube<V1NetworkPolicy> {
   const { name, namespace } = server.metadata
   const from: JsonOf<V1NetworkPolicyPeer>[] = [
@@ -90,7 +90,7 @@ export function gatewayPolicy(
     ...spec.from.map(({ namespaceSelector }) => ({ namespaceSelector })),
     operatorPeer(settings),
   ]
-  const own: JsonOf<V1NetworkPolicyPeer>[] = [
+  const routers: JsonOf<V1NetworkPolicyPeer>[] = [
     { podSelector: { matchLabels: selectorOf('router', name) } },
     { podSelector: { matchLabels: { [SIDECAR_OF]: name } } },
   ]
@@ -103,13 +103,13 @@ export function gatewayPolicy(
       policyTypes: ['Ingress'],
       ingress: [
         { ports: [tcp(HTTP_PORT)], ...(isExposed(spec) ? {} : { from }) },
-        { ports: [tcp(ADMIN_PORT)], from: [...own, operatorPeer(settings), ...settings.metricsFrom] },
+        { ports: [tcp(ADMIN_PORT)], from: [...routers, operatorPeer(settings), ...settings.metricsFrom] },
       ],
     },
   }
 }
 
-/** Selects the pods of its users too, since none of them may connect to another. */
+/** The pods of a server, with those of its users, since none of them may connect to another. */
 function podsOf(server: McpServer): JsonOf<V1LabelSelector> {
   const { name } = server.metadata
   if (!hasInstances(server)) return { matchLabels: selectorOf('server', name) }
@@ -120,7 +120,7 @@ function podsOf(server: McpServer): JsonOf<V1LabelSelector> {
   }
 }
 
-/** No rule if there are no peers, since a rule with an empty `from` would admit everybody. */
+/** Admits readers of a bridge's metrics. No rule if there are no peers, since a rule with an empty `from` would admit everybody. */
 function metrics(server: McpServer, { metricsFrom }: OperatorSettings): JsonOf<V1NetworkPolicyIngressRule>[] {
   return isBridged(server) && metricsFrom.length > 0
     ? [{ from: metricsFrom, ports: [tcp(METRICS_PORT)] }]
@@ -134,13 +134,13 @@ function operatorPeer(settings: OperatorSettings): JsonOf<V1NetworkPolicyPeer> {
   }
 }
 
-/** No rule if there are no peers, since a rule with an empty `to` would allow port 53 of every host, and tunnels through it. */
+/** Allows DNS queries. No rule if there are no peers, since a rule with an empty `to` would allow port 53 of every host, and tunnels through it. */
 function dns({ dns }: OperatorSettings): JsonOf<V1NetworkPolicyEgressRule>[] {
   const ports = DNS_PORTS.flatMap(port => ['UDP', 'TCP'].map(protocol => ({ protocol, port })))
   return dns.length > 0 ? [{ to: dns, ports }] : []
 }
 
-/** Without a URL the image's default registry is used, over https. */
+/** The port of a registry. Without a URL the image's default registry is used, over https. */
 function portOf(url: string | undefined): number {
   const { port = '', protocol = 'https:' } = URL.parse(url ?? '') ?? {}
   return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port)

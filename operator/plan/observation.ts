@@ -21,14 +21,14 @@ export function observedOf(server: McpServer): ServerObservation {
   const state = stateOf(status, condition)
   const since = Date.parse(condition?.lastTransitionTime ?? '') || 0
   const problems = userProblems(server, WAKE_PROBLEMS)
-  const sleep = {
+  const optional = {
     ...(maySleep(server) && { sleep: sleepOf(condition) }),
     ...(problems && { userProblems: problems }),
   }
-  if (state === 'ready' || state === 'asleep' || !condition) return { state, since, ...sleep }
+  if (state === 'ready' || state === 'asleep' || !condition) return { state, since, ...optional }
   // Further lines may contain output of the server's process.
   const [message = ''] = (causeOf(status, condition) ?? condition).message.split('\n')
-  return { state, reason: condition.reason, message, since, ...sleep }
+  return { state, reason: condition.reason, message, since, ...optional }
 }
 
 /** Why a server cannot be woken, as agents read it: without details of nodes and images. */

@@ -1,4 +1,4 @@
-/** The warning about an image that every pod which can connect to it may call. Pure. */
+/** Warns about images that check no credential: every pod that can connect to one may call it. Pure. */
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'

@@ -11,8 +11,8 @@ import type { ServerWorld } from './plan.ts'
 const HASH_CHARACTERS = 10
 
 /**
- * A volume holds one installation: another package, version, image or size gets another claim. So files in use are never overwritten, and
- * no claim is ever changed (most of its fields are immutable).
+ * Undefined for a server without `storage`. A volume holds one installation: another package, version, image or size gets another claim.
+ * So files in use are never overwritten, and no claim is ever changed (most of its fields are immutable).
  */
 export function packageClaim(
   { metadata: { name, namespace }, spec: { storage } }: McpServer,

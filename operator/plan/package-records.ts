@@ -15,7 +15,7 @@ import { REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { labelsOf, packagesName } from './names.ts'
 
-/** The key in the ConfigMap. */
+/** The key in the ConfigMap that contains the records. */
 export const PACKAGES_KEY = 'packages.json'
 /** The init container that installs the package of a server. */
 export const INSTALLER = 'install'
@@ -25,7 +25,7 @@ export const MAX_RECORDS = 1_000
 /** What a pod reports that it installed. */
 export type PackageReport = { pod: string; record: PackageRecord }
 
-/** Reports about the server's present package, that of the oldest pod first. */
+/** Reports about the server's current package, that of the oldest pod first. */
 export function packageReports({ spec }: McpServer, pods: readonly Kube<V1Pod>[]): PackageReport[] {
   const kind = spec.npm ? 'npm' : 'pypi'
   const name = (spec.npm ?? spec.pypi)?.package
@@ -41,7 +41,7 @@ export function approvedIntegrity(server: Parameters<typeof approveOf>[0]): stri
   return isIntegrity(approved) ? approved : undefined
 }
 
-/** The first report of a version counts. Only a report with the approved integrity replaces another. */
+/** The records with those that the reports add. The first report of a version counts. Only a report with the approved integrity replaces another. */
 export function withReports(
   known: KnownPackages,
   reports: readonly PackageReport[],
@@ -77,6 +77,7 @@ export function otherContentProblem({ pod, record }: PackageReport): Problem {
   }
 }
 
+/** The ConfigMap with the records. */
 export function packagesObject({ metadata }: McpServer, known: KnownPackages): Kube<V1ConfigMap> {
   return {
     apiVersion: 'v1',
@@ -90,7 +91,7 @@ export function packagesObject({ metadata }: McpServer, known: KnownPackages): K
   }
 }
 
-/** The termination message of an installer that succeeded. */
+/** What a pod's installer wrote into its termination message; undefined if it has not succeeded. */
 function reportOf({ metadata, status }: Kube<V1Pod>): PackageRecord | undefined {
   const installer = status?.initContainerStatuses?.find(({ name }) => name === INSTALLER)
   const { exitCode, message = '' } = installer?.state?.terminated ?? {}

@@ -12,6 +12,7 @@ type Settings = Pick<OperatorSettings, 'namespace' | 'permitted'>
 /** Docker Hub, which image names without a registry mean. */
 const DEFAULT_REGISTRY = 'docker.io'
 
+/** What a server's manifest contains although it is not permitted. */
 export function serverPermission(server: McpServer, settings: Settings): Problem[] {
   const { image, remote, auth, pod = {} } = server.spec
   const images = image ? [{ path: 'spec.image.name', image: image.name }] : []
@@ -30,6 +31,7 @@ export function serverPermission(server: McpServer, settings: Settings): Problem
   ]
 }
 
+/** What a gateway's manifest contains although it is not permitted. */
 export function gatewayPermission(gateway: McpGateway, settings: Settings): Problem[] {
   const { search, auth, router } = gateway.spec
   const pod = (router.pod ?? {}) as JsonValue
@@ -50,7 +52,7 @@ export function gatewayPermission(gateway: McpGateway, settings: Settings): Prob
   ]
 }
 
-/** A pod there could act as the operator's ServiceAccount. */
+/** Refuses the operator's own namespace: a pod there could act as the operator's ServiceAccount. */
 function ownNamespace(
   { metadata }: { metadata: { namespace?: string } },
   { namespace }: Settings,
@@ -84,7 +86,7 @@ function registryProblems(
     }))
 }
 
-/** The addresses that these hosts resolve to are checked when a connection is made. */
+/** Refuses URLs of other hosts. The addresses that hosts resolve to are checked when a connection is made. */
 function hostProblems(
   urls: { path: string; url: string | undefined }[],
   { permitted: { remoteHosts } }: Settings,
@@ -98,6 +100,7 @@ function hostProblems(
   })
 }
 
+/** `pattern`: a host, `*.` and a domain for all hosts below it, or `*`. */
 function matches(pattern: string, host: string): boolean {
   if (pattern === '*') return true
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern

@@ -88,9 +88,9 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
     return [server.metadata.name, observation] as const
   })
   // ConfigMaps that the gateway itself names decide who is admitted. Once one is deleted, its last content must no longer count.
-  const own = new Set(gatewayReferences(gateway).map(({ name }) => name))
+  const ofGateway = new Set(gatewayReferences(gateway).map(({ name }) => name))
   const configMaps = world.references.flatMap(({ kind, name, exists, values }) =>
-    kind === 'ConfigMap' && values && (exists || !own.has(name)) ? [[name, values] as const] : [],
+    kind === 'ConfigMap' && values && (exists || !ofGateway.has(name)) ? [[name, values] as const] : [],
   )
   return resolve({
     gateway,
@@ -106,29 +106,29 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
   })
 }
 
-/** By server name. A Secret whose content has not been read yet is added by the next plan. */
+/** The Secrets of users, by server name. A Secret whose content has not been read yet is added by the next plan. */
 function userSecretsOf(
   { servers, userSecrets = new Map() }: GatewayWorld,
   references: ReferenceIndex,
 ): Map<string, UserSecret[]> {
   const all = servers.map(server => {
     const { name } = server.metadata
-    const ofPods = hasInstances(server)
-    const headers = ofPods ? [] : (server.spec.auth?.perUser?.secrets?.headers ?? DEFAULT_USER_HEADERS)
+    const hasPods = hasInstances(server)
+    const headers = hasPods ? [] : (server.spec.auth?.perUser?.secrets?.headers ?? DEFAULT_USER_HEADERS)
     const secrets = (userSecrets.get(name) ?? []).flatMap(({ subject, name }) => {
       const found = references.get(`Secret/${name}`)
       const revision = found?.exists ? contentDigest(found) : undefined
       if (!found || revision === undefined) return []
       const lacks = headers.find(({ key }) => !Object.hasOwn(found.digests, key))?.key
       // If users have pods, only the user's pod reads the Secret, and routers need no access to it.
-      return [{ subject, ...(!ofPods && { name }), revision, ...(lacks !== undefined && { lacks }) }]
+      return [{ subject, ...(!hasPods && { name }), revision, ...(lacks !== undefined && { lacks }) }]
     })
     return [name, secrets] as const
   })
   return new Map(all)
 }
 
-/** The Role comes first: routers must be allowed to read what the feed names. */
+/** The feed and the RBAC that it needs. The Role comes first: routers must be allowed to read what the feed names. */
 function feedObjects(
   { gateway, slices, loginSecrets = [] }: GatewayWorld,
   references: ReferenceIndex,
@@ -139,14 +139,14 @@ function feedObjects(
     const set = slices.get(name)
     return set ? [[name, set] as const] : []
   })
-  const key = search.embeddings?.secret
+  const embeddingsKey = search.embeddings?.secret
   const tokens = config.access.auth?.tokens?.secretName
   const named = [
     ...servers.flatMap(({ endpoint }) => secretsOf(endpoint)),
     ...servers.flatMap(namesOfUserSecrets),
     ...loginSecrets,
     ...(config.access.auth?.jwt ?? []).flatMap(({ login }) => login?.clientSecret?.name ?? []),
-    ...(key ? [key.name] : []),
+    ...(embeddingsKey ? [embeddingsKey.name] : []),
     ...(tokens === undefined ? [] : [tokens]),
   ]
   const secrets = [...new Set(named)].sort()
@@ -165,7 +165,10 @@ function namesOfUserSecrets({ users }: RouterServer): string[] {
   return credentials?.kind === 'secrets' ? credentials.secrets.flatMap(({ name }) => name ?? []) : []
 }
 
-/** There is no Deployment until the ServiceAccount exists, whose uid is part of the pod template. If it is deleted, the pods keep the last uid. */
+/**
+ * The objects of the routers, and the revision of their pods. There is no Deployment until the ServiceAccount exists, whose uid is part of the
+ * pod template. If it is deleted, the pods keep the last uid.
+ */
 function routersOf(
   { gateway, settings, deployment: current, serviceAccount }: GatewayWorld,
   { servers }: RouterConfig,
@@ -191,6 +194,7 @@ function routersOf(
   return { objects, revision: template && revisionOf(template) }
 }
 
+/** The Secret with the keys of the routers. */
 function routerKeys({ metadata: { name, namespace = 'default' } }: McpGateway): EnsuredSecret {
   return { name: keysName(name), namespace, labels: labelsOf('router', name), keys: [SESSION_KEY, LOGIN_KEY] }
 }

@@ -89,13 +89,16 @@ export function planServer(world: ServerWorld): ServerPlan {
   }
 }
 
-/** If this generation was accepted, every Secret that it names has existed. One that is missing now is only a warning: what runs keeps running. */
+/**
+ * Whether this generation of the manifest was accepted before. If so, every Secret that it names has existed: one that is missing now is
+ * only a warning, and what runs keeps running.
+ */
 function wasAccepted({ metadata, status }: McpServer): boolean {
   const found = status?.conditions?.find(({ type }) => type === CONDITION.accepted)
   return found?.status === 'True' && found.observedGeneration === metadata.generation
 }
 
-/** The NetworkPolicy comes first, so that no pod runs without it. */
+/** The objects of a server with pods. The NetworkPolicy comes first, so that no pod runs without it. */
 function workloadOf(world: ServerWorld, references: ReferenceIndex) {
   const { server, settings, deployment: current, queued } = world
   const { name: instance, namespace } = server.metadata
@@ -150,6 +153,7 @@ function soonest(...times: (number | undefined)[]): number | undefined {
   return given.length > 0 ? Math.min(...given) : undefined
 }
 
+/** The Secret with the token that the bridge requires and, with `tls`, the certificates that its callers trust. */
 function bearer({ server, certificate }: ServerWorld): EnsuredSecret {
   const { name, namespace = 'default' } = server.metadata
   const values = certificate && { [AUTHORITY_KEY]: certificate.authority }
@@ -162,7 +166,7 @@ function bearer({ server, certificate }: ServerWorld): EnsuredSecret {
   return { ...secret, ...(values && { values }) }
 }
 
-/** Secrets of logins are kept only while users log in to the server. */
+/** The objects that stay as they are. Secrets of logins are among them only while users log in to the server. */
 function untouchedBy(
   { server, logins = [] }: ServerWorld,
   others: readonly ObjectRef[] | undefined,
@@ -175,6 +179,7 @@ function certificateRef({ metadata: { name, namespace } }: McpServer): ObjectRef
   return { apiVersion: 'v1', kind: 'Secret', namespace, name: certificateName(name) }
 }
 
+/** Without the properties that only objections have. */
 function plain({ reason, message, path }: Problem): Problem {
   return { reason, message, ...(path && { path }) }
 }

@@ -33,6 +33,7 @@ export type Plan<Status> = {
   secrets: EnsuredSecret[]
   /** All status fields of this controller: one that is absent here is removed. */
   status: Status
+  /** Why the manifest is refused, and warnings. */
   problems: Problem[]
   /** Reconcile again after this time even if nothing changed. */
   afterMs?: number
@@ -108,7 +109,7 @@ export type UsersWorld = {
   secrets?: ReadonlyMap<string, string>
 }
 
-/** Owned by the server controller; discovery owns the rest. */
+/** The part of the status that the server controller owns; discovery owns the rest. */
 export type ServerPlanStatus = Pick<
   McpServerStatus,
   'observedGeneration' | 'endpoint' | 'replicas' | 'users'
