@@ -152,7 +152,7 @@ export function routerSettings({
       loginKeyFile: data.PORTOLAN_LOGIN_KEY_FILE,
       remotes: {
         remoteHosts: data.PORTOLAN_REMOTE_HOSTS,
-        // The address of the API server.
+        // The first is the address of the API server.
         refusedAddresses: [data.KUBERNETES_SERVICE_HOST ?? [], data.PORTOLAN_REFUSED_ADDRESSES].flat(),
         ...proxies,
       },
@@ -166,6 +166,7 @@ export function routerSettings({
   }
 }
 
+/** The proxies for remote servers, or what is wrong with their variables. */
 function proxiesOf(
   env: Readonly<Record<string, string | undefined>>,
   credentials: Parameters<typeof clusterProxies>[1],

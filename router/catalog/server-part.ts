@@ -22,7 +22,7 @@ const ITEMS_PER_SLICE = 50
 /** The target of a tool path or listed name. */
 export type ToolRoute = {
   server: string
-  /** The upstream's own name. */
+  /** Its name at the upstream. */
   tool: string
   /** `server:tool` */
   path: string
@@ -39,7 +39,7 @@ export type ToolRoute = {
   textKey: string
 }
 
-/** A tool that is kept from agents until its change is approved: only calls of it are answered, by a refusal. */
+/** A tool that agents do not see until its change is approved; calls of it are refused. */
 export type HeldRoute = Pick<ToolRoute, 'server' | 'tool' | 'path' | 'listedName' | 'definition'> &
   Pick<HeldTool, 'change'>
 
@@ -81,13 +81,13 @@ export type ServerPart = {
   tokens: number
 }
 
-/** Everything that a part is built from besides the server catalog itself, as text. */
+/** Everything that a part is built from, as text; the server catalog by its digest. */
 export function partKey(server: RouterServer, catalog: ServerCatalog): string {
   const { name, title, description, category, keywords, tools } = server
   return JSON.stringify([catalog.digest, name, title, description, category, keywords, tools])
 }
 
-/** Builds a part; yields every 50 tools. */
+/** Builds a part; yields every 50 tools, prompts, resources or templates. */
 export function* buildServerPart(server: RouterServer, catalog: ServerCatalog): Generator<void, ServerPart> {
   const names = namesOf(
     server.name,
@@ -115,30 +115,30 @@ export function* buildServerPart(server: RouterServer, catalog: ServerCatalog): 
   }
 }
 
-type NameOf = (own: string) => { path: string; listedName: string }
+type NameOf = (name: string) => { path: string; listedName: string }
 
 function toolRoute(
   server: RouterServer,
   catalog: ServerCatalog,
-  { definition: own, ...counts }: CatalogTool,
+  { definition: original, ...counts }: CatalogTool,
   nameOf: NameOf,
 ): ToolRoute {
-  const definition = applyOverride(server.tools, own)
+  const definition = applyOverride(server.tools, original)
   const textKey = toolSearchText(server, catalog, definition).key
   const paramHeaders = paramHeadersOf(definition.inputSchema)
-  const names = nameOf(own.name)
+  const names = nameOf(original.name)
   const route = {
     server: server.name,
-    tool: own.name,
+    tool: original.name,
     ...names,
     definition,
     ...counts,
     paramHeaders,
     textKey,
   }
-  if (definition === own) return route
+  if (definition === original) return route
   const descriptionTokens =
-    server.tools.overrides[own.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')
+    server.tools.overrides[original.name]?.descriptionTokens ?? estimateTokens(definition.description ?? '')
   return { ...route, descriptionTokens, tokens: counts.tokens - counts.descriptionTokens + descriptionTokens }
 }
 
@@ -155,8 +155,8 @@ function heldRoutes(server: RouterServer, { held }: ServerCatalog): HeldRoute[] 
 }
 
 /** The names of a server's tools or prompts in both forms. */
-function namesOf(server: string, own: readonly string[]): NameOf {
-  const listed = listedNames(own.map(tool => ({ server, tool })))
+function namesOf(server: string, names: readonly string[]): NameOf {
+  const listed = listedNames(names.map(tool => ({ server, tool })))
   return name => {
     const path = toolPath(server, name)
     return { path, listedName: listed.get(path) ?? path }

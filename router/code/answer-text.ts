@@ -32,7 +32,7 @@ export function textOfValue(json: string | undefined): string {
   return typeof value === 'string' ? value : json
 }
 
-/** A large value: its shape and its beginning; `handle` reads all of it. */
+/** The text for a value above the budget (in tokens): its shape and its beginning. `how`: how the agent reads all of it; undefined if it was not kept. */
 export function largeText(json: string, text: string, budget: number, how: string | undefined): string {
   const value: JsonValue = JSON.parse(json)
   const isText = typeof value === 'string'
@@ -43,17 +43,19 @@ export function largeText(json: string, text: string, budget: number, how: strin
   return `${about}; the first ${first.length} of ${text.length} characters, ${rest}.\n${first}`
 }
 
+/** The estimated tokens of a text. */
 export function tokensOf(text: string): number {
   if (text.length <= SAMPLE_CHARACTERS) return estimateTokens(text)
   return Math.ceil((estimateTokens(text.slice(0, SAMPLE_CHARACTERS)) * text.length) / SAMPLE_CHARACTERS)
 }
 
+/** What the script logged, shortened; undefined if it logged nothing. */
 export function logText(logged: string): string | undefined {
   const text = logged.trimEnd()
   return text === '' ? undefined : `Logged: ${shortenToTokens(text, LOG_TOKENS)}`
 }
 
-/** `14 calls in 1.9 s: github:list_issues 2, jira:get_issue 12 (1 failed: jira:get_issue "Issue does not exist")`. */
+/** Undefined without calls; otherwise such as `14 calls in 1.9 s: github:list_issues 2, jira:get_issue 12 (1 failed: jira:get_issue "Issue does not exist")`. */
 export function callsLine(calls: readonly MadeCall[], ms: number): string | undefined {
   if (calls.length === 0) return undefined
   const failures = calls.filter(({ outcome }) => outcome !== 'ok')
@@ -65,7 +67,7 @@ export function callsLine(calls: readonly MadeCall[], ms: number): string | unde
   return `${counted(calls.length, 'call')} in ${seconds(ms)}: ${byTool(calls)}${failed}`
 }
 
-/** `Before it: 3 calls, github:list_issues 1, jira:create_issue 2 (done: they are not undone).` */
+/** The line below a failure. Undefined without calls; otherwise such as `Before it: 3 calls, github:list_issues 1, jira:create_issue 2 (done: they are not undone).` */
 export function doneLine(calls: readonly MadeCall[]): string | undefined {
   const done = calls.filter(({ outcome }) => outcome === 'ok' || outcome === 'tool_error')
   if (calls.length === 0) return undefined
@@ -76,6 +78,7 @@ export function doneLine(calls: readonly MadeCall[]): string | undefined {
   return `Before it: ${counted(calls.length, 'call')}, ${byTool(calls)}${isDone}.`
 }
 
+/** `1 call`, `2 calls`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }

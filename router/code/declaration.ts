@@ -20,6 +20,7 @@ const DETAILS: readonly Detail[] = [
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,100}$/
 const MAX_VALUE_CHARACTERS = 60
 const MAX_KEY_CHARACTERS = 100
+/** How many schemas are read for one declaration. */
 const MAX_SCHEMAS = 2_000
 const PLAIN: Readonly<Record<string, string>> = {
   string: 'string',
@@ -32,7 +33,10 @@ const PLAIN: Readonly<Record<string, string>> = {
 /** `name`: the beginning of the declaration, such as `tools.github.get_issue`. */
 export type Declared = { name: string; input: JsonObject; output?: JsonValue }
 
-/** `returns`: the type of the results, with a comment if it was learned from results; takes precedence over the outputSchema. */
+/**
+ * A declaration of at most `budget` tokens, as detailed as fits, or one without types. `returns`: the type of the results, with a comment if
+ * it was learned from results; takes precedence over the outputSchema.
+ */
 export function declarationOf({ name, input, output }: Declared, budget: number, returns?: string): string {
   let text = ''
   for (const detail of DETAILS) {
@@ -45,6 +49,7 @@ export function declarationOf({ name, input, output }: Declared, budget: number,
   return `${name}(args: Record<string, unknown>): Promise<unknown>`
 }
 
+/** The type of the results, by the outputSchema. */
 function returned(output: JsonValue | undefined, detail: Detail): string {
   if (!isObject(output)) return 'Promise<unknown>'
   const { properties } = output
@@ -80,6 +85,7 @@ function typeOf(schema: JsonValue | undefined, place: Place): string {
   ])
 }
 
+/** The type of values that a schema without `type` describes. */
 function typeWithout(schema: JsonObject, place: Place): string {
   if (isObject(schema.properties)) return objectType(schema, place)
   return schema.items !== undefined || Array.isArray(schema.prefixItems) ? listType(schema, place) : 'unknown'
@@ -90,6 +96,7 @@ function typeFor(type: string, schema: JsonObject, place: Place): string {
   return type === 'array' ? listType(schema, place) : (PLAIN[type] ?? 'unknown')
 }
 
+/** The type for `allOf`. */
 function joined(parts: readonly JsonValue[], place: Place): string {
   const types = [...new Set(parts.map(part => typeOf(part, place)))].filter(type => type !== 'unknown')
   return types.length === 0
@@ -124,7 +131,7 @@ function objectType(schema: JsonObject, place: Place): string {
   return `{${[...shown, ...(left > 0 ? ['[more: string]: unknown'] : [])].join('; ')}}`
 }
 
-/** No text of a server can end the comment. */
+/** The description as a comment, which no text of a server can end. */
 function commentOf(property: JsonValue | undefined, { comment }: Detail): string {
   const { description } = isObject(property) ? property : {}
   if (comment === 0 || typeof description !== 'string') return ''
@@ -132,6 +139,7 @@ function commentOf(property: JsonValue | undefined, { comment }: Detail): string
   return text === '' ? '' : `/** ${text} */ `
 }
 
+/** The first values of an enum as literals, the others by their types. */
 function literals(values: readonly JsonValue[], most: number): string {
   const shown = values.slice(0, most).map(literal)
   return union(values.length > most ? [...shown, ...new Set(values.slice(most).map(widened))] : shown)

@@ -18,7 +18,7 @@ const DECLARATION_TOKENS = 220
 
 export type Found = { path: string; description: string; declaration: string }
 
-/** Best first. Tools that scripts may not call are left out. */
+/** The tools that queries find, best first, without those that scripts may not call. Weak hits are left out, unless all are weak. */
 export async function findDeclarations(
   work: Work,
   code: CodeConfig,
@@ -48,7 +48,7 @@ function describe(work: Work, tool: ToolRoute): Found {
   }
 }
 
-/** As scripts call it: `tools.github.get_issue(args: {…}): Promise<…>`. */
+/** The declaration of a tool as scripts call it: `tools.github.get_issue(args: {…}): Promise<…>`. */
 export function toolDeclaration(
   { catalog, scripts }: Pick<Work, 'catalog' | 'scripts'>,
   tool: ToolRoute,
@@ -63,6 +63,7 @@ export function toolDeclaration(
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
 
+/** The expression for a tool in a script: `tools.github.get_issue`, `tools["my-server"].run`. */
 function pathOf({ path }: ToolRoute): string {
   const { server, tool } = parseToolPath(path) ?? { server: path, tool: '' }
   const part = (name: string) => (IDENTIFIER.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`)

@@ -8,7 +8,7 @@ import type { GuestError, SandboxOutcome } from './sandbox-messages.ts'
 const MAX_MESSAGE_CHARACTERS = 1_000
 const MAX_NAME_CHARACTERS = 100
 const MAX_LINE_CHARACTERS = 160
-const MI = 1024 * 1024
+const BYTES_PER_MIB = 1024 * 1024
 
 /** Advice for scripts that use a common name that the sandbox does not have. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
@@ -20,7 +20,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /'(?:URL|TextEncoder|TextDecoder|structuredClone|atob|btoa|crypto|Intl)' is not defined/,
-    'Only the language itself is there.',
+    'Only JavaScript itself is available, without the APIs of browsers or Node.',
   ],
   [/unexpected token.*'import'|import\b/, 'There are no imports.'],
 ]
@@ -40,7 +40,7 @@ export function failureText(
     case 'time':
       return `The script computed for more than ${seconds(limits.sandboxMs)}: do less in one script.`
     case 'memory':
-      return `The script used more memory than it may, ${Math.round(limits.memoryBytes / MI)} MiB, or nested too deeply.`
+      return `The script used more memory than it may, ${Math.round(limits.memoryBytes / BYTES_PER_MIB)} MiB, or nested too deeply.`
     case 'aborted':
       return why
     case 'failed':
@@ -48,11 +48,12 @@ export function failureText(
   }
 }
 
+/** Milliseconds as seconds with at most one decimal: `1.9 s`. */
 export function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`
 }
 
-/** Whether the interpreter reports that memory ran out. A script can throw an equal error; then only a metric is wrong. */
+/** Whether the interpreter reports that memory ran out. A script can throw an equal error; then only a metric and a hint are wrong. */
 export function isMemoryError({ name, message }: GuestError): boolean {
   return name === 'InternalError' && message === 'out of memory'
 }
@@ -64,7 +65,7 @@ function thrownText(error: GuestError, source: string, limits: CodeLimits): stri
   const first = name === '' ? `The script threw ${message}` : `${name}: ${message}`
   const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
   const hint = isMemoryError(error)
-    ? `A script has ${Math.round(limits.memoryBytes / MI)} MiB: read less at once.`
+    ? `A script has ${Math.round(limits.memoryBytes / BYTES_PER_MIB)} MiB: read less at once.`
     : INSTEAD.find(([pattern]) => pattern.test(error.message))?.[1]
   return [
     first,

@@ -22,7 +22,7 @@ const FIRST_PAGES = 256
 const STACK_BYTES = 512 * 1024
 const JOBS_AT_ONCE = 1_000
 
-/** Functions of the host that a script can call. A returned text says why the host refuses. */
+/** Functions of the host that a script can call. `send` returns undefined, or the error of a refused request as JSON. */
 export type GuestHost = {
   send(call: number, kind: string, path: string, args: string): string | undefined
   log(line: string): void
@@ -39,7 +39,7 @@ export type GuestMachine = {
   memoryBytes(): number
 }
 
-/** `open`: how many requests of the script are open. */
+/** `open`: returns how many requests of the script are open. */
 export async function createGuestMachine(
   { wasm, guest }: ThreadData,
   { source, input, limits }: RunMessage,
@@ -59,10 +59,14 @@ export async function createGuestMachine(
   const machine = context.unwrapResult(
     context.callFunction(functions, context.undefined, ...hostFunctions(context, host)),
   )
-  const part = (name: string) => context.getProp(machine, name)
-  const parts = { state: part('state'), finish: part('finish'), described: part('described') }
-  const run = part('run')
-  const settle = part('settle')
+  const propertyOf = (name: string) => context.getProp(machine, name)
+  const parts = {
+    state: propertyOf('state'),
+    finish: propertyOf('finish'),
+    described: propertyOf('described'),
+  }
+  const run = propertyOf('run')
+  const settle = propertyOf('settle')
   const ending: Ending = {}
   const textOrUndefined = (text: string | undefined) =>
     text === undefined ? context.undefined : context.newString(text)
@@ -107,7 +111,7 @@ function hostFunctions(context: QuickJSContext, host: GuestHost): QuickJSHandle[
   return [send, log]
 }
 
-/** The interpreter asks from time to time whether to continue, but not while one of its built-in functions runs, so the main thread has a timer too. */
+/** Limits and measures the time of a script. The interpreter asks from time to time whether to continue, but not while one of its built-in functions runs, so the main thread has a timer too. */
 function watchTime(runtime: QuickJSRuntime, mostMs: number) {
   let spentMs = 0
   /** Infinite while no script runs. */
@@ -139,6 +143,7 @@ function computedMs(): number {
   return (user + system) / 1_000
 }
 
+/** Runs the jobs of promises until none is left. */
 function runJobs(runtime: QuickJSRuntime): SandboxOutcome | undefined {
   for (;;) {
     const ran = runtime.executePendingJobs(JOBS_AT_ONCE)
@@ -154,7 +159,7 @@ function failureOf(result: { error?: QuickJSHandle | undefined }): SandboxOutcom
 
 type Parts = Record<'state' | 'finish' | 'described', QuickJSHandle>
 
-/** Without memory for an error object, the interpreter throws null. `overBytes`: memory in use beyond the limit of scripts. */
+/** Whether a script failed for want of memory: without memory for an error object, the interpreter throws null. `overBytes`: memory in use beyond the limit of scripts. */
 function isStarved(outcome: SandboxOutcome | undefined, overBytes: number): boolean {
   if (outcome?.kind !== 'threw' || overBytes < -PAGE_BYTES * 16) return false
   const { name, message } = outcome.error
@@ -164,7 +169,7 @@ function isStarved(outcome: SandboxOutcome | undefined, overBytes: number): bool
 /** `late`: the requests that were open when the script returned. */
 type Ending = { late?: number }
 
-/** A script has ended if it threw, or if it returned and all of its requests are settled. */
+/** Undefined while the script waits. It has ended if it threw, or if it returned and none of its requests is open (`open`: how many are). */
 function outcomeOf(
   context: QuickJSContext,
   parts: Parts,
@@ -196,7 +201,7 @@ function errorOf(described: string | undefined): GuestError {
 
 type Compiled = { script: QuickJSHandle } | { error: GuestError }
 
-/** Compiles the source as JavaScript; if that fails, without its type annotations. The error is the one of the form "body of a function". */
+/** Compiles the source as JavaScript; if that fails, without its type annotations. If both fail, the error is that of the source as the body of a function. */
 function compile(context: QuickJSContext, source: string): Compiled {
   const plain = compileForms(context, wrapped(source))
   if ('script' in plain) return plain
@@ -210,6 +215,7 @@ function compile(context: QuickJSContext, source: string): Compiled {
   return refused === undefined ? plain : { error: { ...plain.error, message: refused } }
 }
 
+/** Compiles the first form that is valid; otherwise returns the error of the last one. */
 function compileForms(context: QuickJSContext, forms: readonly string[]): Compiled {
   let error: GuestError = { name: 'SyntaxError', message: 'the code is not JavaScript' }
   for (const form of forms) {

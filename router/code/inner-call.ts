@@ -40,7 +40,7 @@ export type InnerOutcome = {
 export type InnerCalls = {
   work: Work
   code: CodeConfig
-  /** Whether a tool that may be destructive may be called, or why not. Asks the caller if that is configured. */
+  /** Resolves with undefined if the tool may be called, otherwise with the reason. Asks the caller if that is configured. */
   permit(target: ToolTarget, args: JsonObject): Promise<string | undefined>
   /** Asks the caller a server's questions, and repeats the call with the answers. */
   answerRounds(
@@ -52,6 +52,7 @@ export type InnerCalls = {
 
 const MAX_MESSAGE_CHARACTERS = 2_000
 
+/** `name`: of the tool, in any form that agents use. Failures are part of the outcome; rejects if `permit` does. */
 export async function callInner(calls: InnerCalls, name: string, args: JsonValue): Promise<InnerOutcome> {
   const { work, code } = calls
   const called = findCalled(work, name)
@@ -71,6 +72,7 @@ export async function callInner(calls: InnerCalls, name: string, args: JsonValue
   return { ...outcome, tool, notes: [...notes, ...read.notes, ...outcome.notes] }
 }
 
+/** Sends the call, has questions of the server answered, and reads the value of the result. */
 async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject): Promise<InnerOutcome> {
   const { work } = calls
   const { server, tool } = target
@@ -88,7 +90,7 @@ async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject)
     if (result.isError === true)
       return { notes, failure: { message: cut(textsOf(result)), kind: 'tool_error', result } }
     const outputSchema = tool.definition.outputSchema as JsonValue | undefined
-    const value = toolValue(own(server, result), outputSchema)
+    const value = toolValue(withoutCallLines(server, result), outputSchema)
     if (outputSchema === undefined && mayLearn(work.catalog, server))
       work.scripts?.shapes.learn(tool.path, value)
     return { notes, result, value }
@@ -100,7 +102,7 @@ async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject)
 }
 
 /** The result of a reviewed script is reduced to its value: the lines about its calls are for agents. */
-function own({ endpoint }: ToolTarget['server'], result: JsonObject): JsonObject {
+function withoutCallLines({ endpoint }: ToolTarget['server'], result: JsonObject): JsonObject {
   const isScript = endpoint.kind === 'scripts' && Array.isArray(result.content)
   return isScript ? { ...result, content: (result.content as JsonValue[]).slice(0, 1) } : result
 }

@@ -19,10 +19,11 @@ export type Reply = { tool?: string; notes?: readonly string[] } & (
   | { failure: InnerFailure }
 )
 
-/** Kept values are read in parts of so many bytes. */
+/** Kept values are read in parts of this many bytes. */
 export const PART_BYTES = 16 * 1024
 const DEFAULT_HITS = 5
 
+/** `path`: the tool of a call, or the URI to read; `args`: those of the call, or of `discover` and `keep`. */
 export async function performRequest(
   given: Performing,
   kind: Exclude<RequestKind, 'sleep'>,
@@ -55,6 +56,7 @@ export async function performRequest(
   }
 }
 
+/** The reply to a request that is not carried out. */
 export function refused(message: string): Reply {
   return { failure: { message, kind: 'rejected' } }
 }
@@ -67,7 +69,7 @@ function keep({ work }: Performing, value: JsonValue | undefined): JsonValue | u
   return kept && shownHandle(kept.handle)
 }
 
-/** Each counts as a request of its caller, as it would outside of a script. */
+/** Why a request exceeds a limit of its caller; undefined if it does not. Each counts as it would outside of a script. */
 function limitedRequest(work: Work): string | undefined {
   const { limits, catalog, request } = work
   const limited = limits.request(catalog.config, request.caller.identity)

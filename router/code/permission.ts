@@ -59,6 +59,7 @@ function needsPermission(
   return destructive !== 'Allow' && isObject(annotations) && annotations.destructiveHint === true
 }
 
+/** The question whether a script may call a tool with these arguments. */
 function questionOn(path: string, args: JsonObject): ServerRequest {
   const shown = shorten(reveal(JSON.stringify(args)), MAX_SHOWN_CHARACTERS)
   const allow = { type: 'string', title: 'Allow', enum: [...CHOICES] }
@@ -71,7 +72,7 @@ function questionOn(path: string, args: JsonObject): ServerRequest {
   }
 }
 
-/** `unasked`: why there is no answer. If the caller cannot be asked now, that is no decision about the tool: the next call may ask again. */
+/** The choice of the person; `unasked`: why there is none. If the caller cannot be asked now, that is no decision about the tool: the next call may ask again. */
 async function choose(caller: Caller, question: ServerRequest): Promise<Choice | { unasked: string }> {
   const { result, error } = (await caller.ask?.(question, caller.signal)) ?? {}
   if (error) return { unasked: error.message }

@@ -14,9 +14,9 @@ import { parsedText } from './result-value.ts'
 type Read = { value: JsonValue | undefined } | { failure: InnerFailure }
 
 const MAX_PARTS = 4_096
-const KEPT_NO_MORE = 'That kept result is gone, or was kept for somebody else.'
+const RESULT_GONE = 'That kept result is gone, or was kept for somebody else.'
 
-/** `uri`: in any form that agents use. */
+/** `uri`: that of a resource in any form that agents use, or a handle of a kept result. */
 export async function readResource(work: Work, uri: string): Promise<Read> {
   if (isHandle(uri)) return readKept(work, uri)
   const target = findResource(work.catalog, uri)
@@ -40,7 +40,7 @@ function contentValue(content: JsonObject): JsonValue {
   return typeof content.text === 'string' ? parsedText(content.text) : content
 }
 
-/** Joins the parts. The store reads only what it kept for this caller. */
+/** Reads and joins all parts of a kept result. The store reads only what it kept for this caller. */
 async function readKept({ results, request }: Work, uri: string): Promise<Read> {
   const { identity, signal } = request.caller
   let next = parseHandle(uri)
@@ -53,9 +53,9 @@ async function readKept({ results, request }: Work, uri: string): Promise<Read> 
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return failed(KEPT_NO_MORE, 'unavailable')
+    return failed(RESULT_GONE, 'unavailable')
   }
-  return text === '' ? failed(KEPT_NO_MORE, 'unavailable') : { value: parsedText(text) }
+  return text === '' ? failed(RESULT_GONE, 'unavailable') : { value: parsedText(text) }
 }
 
 function failed(message: string, kind: InnerFailure['kind']): Read {

@@ -1,7 +1,7 @@
 /** The value that a script gets for a tool's result. One rule, so that the type is the same at each call of a tool. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
-/** Of larger images and sounds, scripts get only the size. */
+/** 1 MiB in base64. Of larger images and sounds, scripts get only the size. */
 const MAX_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
 /** This key of an outputSchema means that the server has wrapped a value that is not an object: it is in `result`. */
 const WRAPPED = 'x-fastmcp-wrap-result'
@@ -19,7 +19,7 @@ export function toolValue(result: JsonObject, outputSchema: JsonValue | undefine
   return blocks.length === 1 ? blockValue(blocks[0] as JsonObject) : blocks.map(blockValue)
 }
 
-/** `"42"` stays a string: the type of what a tool returns must not depend on the value. */
+/** A text as a value: parsed if it is a JSON object or list. `"42"` stays a string: the type of what a tool returns must not depend on the value. */
 export function parsedText(text: string): JsonValue {
   const first = text.trimStart()[0]
   if (first !== '{' && first !== '[') return text
@@ -30,7 +30,7 @@ export function parsedText(text: string): JsonValue {
   }
 }
 
-/** The texts of a result, for its error. */
+/** The texts of a result, one a line: the message of an error result. */
 export function textsOf({ content }: JsonObject): string {
   const blocks = Array.isArray(content) ? content.filter(isObject) : []
   return blocks

@@ -44,6 +44,7 @@ export type SandboxOutcome =
   /** The thread could not be started, or ended by itself. */
   | { kind: 'failed'; message: string }
 
+/** Starts a script, and replies to one of its requests. `run`: the number of the run; `input`: JSON, absent: undefined. */
 export type RunMessage = { run: number; source: string; input?: string; limits: SandboxLimits }
 export type ReplyMessage = { run: number; call: number; reply: SandboxReply }
 export type ToThread = ThreadData | RunMessage | ReplyMessage

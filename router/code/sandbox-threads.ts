@@ -44,17 +44,17 @@ export type Sandboxes = {
 
 /**
  * The memory of scripts is outside of the V8 heap, which holds only messages. Once the memories of ended scripts, 16 MB each, come to
- * half of the heap's limit, V8 collects all garbage before it continues; with 64 MB every second script waited 10 ms for that.
+ * half of the heap's limit, V8 collects all garbage before it continues; with a limit of 64 MB every second script waited 10 ms for that.
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 4, stackSizeMb: 16 }
-/** A thread should keep nothing of its scripts. It is replaced after so many, in case it does. */
+/** A thread is replaced after this many scripts, in case it keeps memory of ended ones. */
 const MAX_RUNS = 50
 const SPARE_IDLE_MS = 60_000
 /** After a script that took more memory its thread is ended, since that gives the memory back at once. */
 const MAX_SPARE_BYTES = 24 * 1024 * 1024
 /** A thread reports when its script's time is used up, but not while one of the interpreter's built-in functions runs. After this time it is ended. */
 const GRACE_MS = 500
-/** On a machine that is not overloaded, a busy thread gets at least one of so many units of time. */
+/** On a machine that is not overloaded, a busy thread gets at least a third of the time: a script may take this many times its limit of CPU time. */
 const WAITING_SHARE = 3
 /** Enough to start the thread and the interpreter on an overloaded machine. */
 const START_MS = 30_000
@@ -108,8 +108,8 @@ export function createSandboxThreads(clock: Clock, entry = WORKER): Sandboxes {
       const thread = take()
       const report = await runOn(thread, ++lastRun, given, clock)
       const { outcome, memoryBytes } = report
-      const isOver = outcome.kind === 'returned' || outcome.kind === 'threw'
-      giveBack(thread, isOver && memoryBytes <= MAX_SPARE_BYTES)
+      const endedItself = outcome.kind === 'returned' || outcome.kind === 'threw'
+      giveBack(thread, endedItself && memoryBytes <= MAX_SPARE_BYTES)
       return report
     },
     warm() {
@@ -152,7 +152,7 @@ async function readThreadData(): Promise<ThreadData> {
   return { wasm: await WebAssembly.compile(bytes), guest }
 }
 
-/** `load`: the interpreter is compiled while the thread starts. `lost` is called if it ends without a script. */
+/** `load`: compiles the interpreter, while the thread starts. `lost` is called if the thread ends while no script runs on it. */
 function startThread(entry: URL, load: () => Promise<ThreadData>, lost: (thread: Thread) => void): Thread {
   const worker = new Worker(entry, {
     env: {},
@@ -207,7 +207,7 @@ function runOn(thread: Thread, run: number, given: SandboxRun, clock: Clock): Pr
     if (unanswered++ === 0) endWithin('source' in message ? START_MS : leftMs())
     thread.worker.postMessage(message)
   }
-  const take = (report: FromThread) => {
+  const accept = (report: FromThread) => {
     if (report.memoryBytes === undefined) return endWithin(leftMs())
     if (--unanswered === 0) watch?.cancel()
     memoryBytes = report.memoryBytes
@@ -221,7 +221,7 @@ function runOn(thread: Thread, run: number, given: SandboxRun, clock: Clock): Pr
   }
   thread.listener = {
     received: message => {
-      if (!isOver && isFromThread(message) && message.run === run) take(message)
+      if (!isOver && isFromThread(message) && message.run === run) accept(message)
     },
     ended: finish,
   }

@@ -14,7 +14,7 @@ import {
   type ToThread,
 } from './sandbox-messages.ts'
 
-/** Nice 10: a tenth of the weight of other threads. With 19 scripts would hardly run on a busy machine. */
+/** Nice 10: a tenth of the weight of other threads. With 19, scripts would hardly run on a busy machine. */
 const LESS_IMPORTANT = 10
 
 type Running = {
@@ -41,8 +41,8 @@ parentPort?.on('message', (message: ToThread) => {
 })
 
 /**
- * On Linux each thread has its own priority: calls of others come before scripts that compute. Called when the first script runs, so
- * that the start of the thread is not slowed.
+ * Lowers the priority of this thread, so that calls of others come before scripts that compute. Called when the first script runs, so that
+ * the start of the thread is not slowed. Only Linux has a priority for each thread.
  */
 function yieldToOthers(): void {
   if (isLessImportant) return
@@ -51,7 +51,7 @@ function yieldToOthers(): void {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     if (Number.isInteger(thread)) setPriority(thread, LESS_IMPORTANT)
   } catch {
-    // Elsewhere all threads of a process are equal.
+    // Then all threads of the process have the same priority.
   }
 }
 
@@ -102,7 +102,7 @@ async function start(message: RunMessage): Promise<void> {
   }
 }
 
-/** After a trap of WebAssembly, such as a stack overflow, the instance is unusable, so the script has ended. */
+/** Continues a script and reports about it. After a trap of WebAssembly, such as a stack overflow, the instance is unusable, so the script has ended. */
 function proceed(
   { machine, resultBytes, tell }: Running,
   step: (machine: GuestMachine) => SandboxOutcome | undefined,
@@ -121,6 +121,7 @@ function tooLarge(bytes: number) {
   return { name: 'RangeError', message: `the returned value is larger than ${bytes} bytes: return less` }
 }
 
+/** The error of a refused request, as JSON. */
 function refusal(tool: string, kind: string, why: string): string {
   const name = tool.slice(0, MAX_PATH_CHARACTERS)
   return JSON.stringify({ message: `${name} was not called: ${why}.`, tool: name, kind })

@@ -12,7 +12,7 @@ import type { ScriptCalls } from './script-calls.ts'
 
 export type ScriptAnswer = { result: JsonObject; tokens: number }
 
-/** Under `_meta`. */
+/** Key of the facts about a script in `_meta`. */
 const SCRIPT = 'portolan.dev/script'
 const MAX_LISTED_CALLS = 200
 const NOTHING_RETURNED = 'The script returned nothing: end it with `return`.'
@@ -22,12 +22,13 @@ export type ScriptEnd = {
   source: string
   calls: ScriptCalls
   id: string
-  /** Why the signal ended it. */
+  /** Why the signal ended it; empty if it did not. */
   why: string
   /** Whether a script called it: that script gets the whole value. */
   isInner: boolean
 }
 
+/** Composes the answer and counts its tokens. A value above the budget of tokens is kept for later reading. */
 export function answerOf(work: Work, code: CodeConfig, end: ScriptEnd): ScriptAnswer {
   const { report, calls, id } = end
   const { outcome, logged, sandboxMs } = report

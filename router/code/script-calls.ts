@@ -6,9 +6,9 @@ import type { InnerFailure } from './inner-call.ts'
 import { type Performing, performRequest, type Reply, refused } from './perform-request.ts'
 import type { SandboxReply, SandboxRequest } from './sandbox-messages.ts'
 
-/** Arguments that the sandbox's thread should have refused. */
+/** Longer arguments are not read. The sandbox's thread should have refused them. */
 const MAX_ARGUMENTS_CHARACTERS = 2 * 1024 * 1024
-/** All results of a script together may be as large as so many results of the largest size. */
+/** All results of a script together may be this many times as large as the largest single result. */
 const RESULTS_IN_ALL = 8
 /** Limit of all pauses of a script together. */
 const MAX_SLEEP_MS = 5_000
@@ -49,6 +49,7 @@ export class ScriptCalls {
     return this.#busy.totalMs
   }
 
+  /** Carries out a request, and remembers it until it is settled. */
   readonly answer = (request: SandboxRequest): Promise<SandboxReply> => {
     const answered = this.#run(request)
     const forget = () => void this.#open.delete(tracked)
@@ -137,6 +138,7 @@ function failureReply({ message, kind, result }: InnerFailure, tool: string): Sa
   return { isValue: false, json: JSON.stringify({ message, kind, tool, result }) }
 }
 
+/** Limits how many requests run at the same time; the others wait in order. */
 class Slots {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -157,6 +159,7 @@ class Slots {
   }
 }
 
+/** Measures how long at least one request was running. */
 class BusyTime {
   #active = 0
   #since = 0

@@ -1,4 +1,4 @@
-/** One run of a script: its context, its clock, its answer and its record. */
+/** One run of a script: the context of its calls, its time limit, its answer and its record. */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
@@ -94,6 +94,7 @@ export class ScriptRun {
     work.observer.scriptBegan()
   }
 
+  /** Rejects only with the Fault of a caller who has gone or cancelled. `input`: JSON. */
   async run(sandboxes: Sandboxes, input: string | undefined): Promise<McpResponse> {
     const { limits } = this.#code
     const { source } = this.#given
@@ -123,6 +124,7 @@ export class ScriptRun {
     return { result: answered.result }
   }
 
+  /** Frees the script's place. Call it once, after `run`. */
   end(): void {
     this.#limit.end()
     this.#place.leave()
@@ -144,7 +146,7 @@ export class ScriptRun {
     })
   }
 
-  /** Servers of the 2026 era ask by their result: asks the caller, of either era, and returns the answers. */
+  /** A server of the 2026 era asks by its result: asks the caller, of either era, and repeats the call with the answers. */
   #answerRounds(inner: Work, first: JsonObject, again: (work: Work) => Promise<McpResponse>) {
     const handler = {
       handle: (request: Work['request']) => again({ ...inner, request }),

@@ -13,8 +13,9 @@ import { type GivenScript, ScriptRun } from './script-run.ts'
 export type Scripts = {
   /** Runs a script and answers its caller. Rejects only with the caller's own faults. */
   run(work: Work, code: CodeConfig, script: GivenScript): Promise<McpResponse>
+  /** How many scripts run now. */
   running(): number
-  /** As Sandboxes.warm. */
+  /** See `Sandboxes.warm`. */
   warm(): void
   /** The types of what tools returned to scripts. */
   readonly shapes: LearnedShapes
@@ -90,6 +91,7 @@ function clientOf({ request: { caller } }: Work): string {
   return identity.id === '' ? `${client ?? address}` : identity.id
 }
 
+/** Records a script that was refused because too many run. */
 function recordBusy(work: Work, { source, reviewed }: GivenScript): void {
   const { observer, request, arrivedMs } = work
   observer.scriptBegan()

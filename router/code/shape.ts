@@ -12,12 +12,13 @@ export type Shape =
 const MAX_DEPTH = 3
 /** Objects with more keys are treated as maps, since their keys may be data. */
 const MAX_KEYS = 12
-/** Keys of all objects of a shape. */
+/** Limit of the keys of all objects of a shape. */
 const MAX_TOTAL_KEYS = 30
 const MAX_ITEMS = 20
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,63}$/
 const UNKNOWN: Shape = { kind: 'unknown' }
 
+/** Reads a value down to MAX_DEPTH levels; of lists and maps the first items. */
 export function shapeOf(value: JsonValue | undefined): Shape {
   return read(value, 0, { keys: MAX_TOTAL_KEYS })
 }
@@ -41,6 +42,7 @@ function read(value: JsonValue | undefined, depth: number, left: { keys: number 
   return { kind: 'object', fields: new Map(fields) }
 }
 
+/** The shape that fits the first values; undefined without values. */
 function sampled(values: readonly (JsonValue | undefined)[], depth: number, left: { keys: number }) {
   const shapes = values.slice(0, MAX_ITEMS).map(value => read(value, depth + 1, { ...left }))
   return shapes.length === 0 ? undefined : shapes.reduce(merged)
@@ -87,6 +89,7 @@ function either(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   return a && b ? merged(a, b) : (a ?? b)
 }
 
+/** The shape as a TypeScript type. */
 export function shownShape(shape: Shape | undefined): string {
   if (!shape) return 'unknown'
   switch (shape.kind) {

@@ -25,7 +25,7 @@ const MAX_EXPLAINED = 60
 const MAX_QUERY_CHARACTERS = 2_000
 const NOT_HERE = 'There is no such thing here, or this caller may not see it.'
 
-/** By the last part of the path. They throw a Fault `not_found` for what the caller does not see. */
+/** The answers to GET requests, by the last part of the path. They throw a Fault `not_found` for what the caller does not see. */
 export function createAnswers({ host, feed, encodeQuery }: AnswersOptions): Answers {
   return {
     tools: ({ seen }) => toolsOf(seen),
@@ -76,6 +76,7 @@ function actionIn(body: JsonObject): ConsoleAction | undefined {
   return action === 'approve' && typeof digest === 'string' ? { action, server, digest } : undefined
 }
 
+/** Does not say whether the thing does not exist or the caller may not see it. */
 function nothing(): never {
   throw new Fault('not_found', NOT_HERE)
 }

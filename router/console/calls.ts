@@ -11,19 +11,19 @@ import type { CallRecord, RecordedRequest, ScriptRecord } from '../observer.ts'
 const MAX_CALLS = 1_000
 /** Tokens are estimated from the beginning of a text: a long one takes too long. */
 const READ_CHARACTERS = 2_048
-/** Reviewed scripts whose call is not recorded yet: it is in the same turn. */
+/** Limit of reviewed scripts whose call is not recorded yet. It is recorded in the same turn of the event loop. */
 const MAX_RUNS = 100
 const MAX_REASON_CHARACTERS = 400
 const MAX_NAME_CHARACTERS = 100
 const MAX_PAYLOAD_CHARACTERS = 16_384
-/** Our own text of each name, so that no text of a request is kept. */
+/** The names of meta-tools as strings of our source: a name taken from a request would keep the text of the request in memory. */
 const META_TOOLS = new Map<unknown, string>(
   Object.values(PROFILES).flatMap(({ tools }) => [...tools.keys()].map(name => [name, name])),
 )
 const WITHHELD =
   'Arguments and results are not recorded: spec.logging.payloads of the server and spec.audit.payloads of the gateway must both allow it.'
 
-/** A call with the identity of who made it. */
+/** `by`: the id of the caller's identity; `payload`: JSON, empty if it is too long. */
 export type KeptCall = { call: ConsoleCall; by: string; payload?: string }
 
 export type Calls = {
@@ -34,8 +34,9 @@ export type Calls = {
   scriptRan(record: ScriptRecord): void
   /** The call with a number, if it is still kept. */
   numbered(seq: number): KeptCall | undefined
-  /** Those after a number, oldest first. */
+  /** The kept calls with a greater number, oldest first. */
   after(seq: number): KeptCall[]
+  /** Returns the function that removes the listener. */
   onCall(listener: (kept: KeptCall) => void): () => void
 }
 
@@ -90,7 +91,7 @@ export function createCalls(clock: Clock): Calls {
 type Done = Omit<ConsoleCall, 'router' | 'seq' | 'at' | 'method' | 'meta' | 'client' | 'session' | 'caller'>
 
 /**
- * With every key, since it overwrites an older call. New objects that are kept for a thousand calls would be moved to V8's old
+ * The call with every key, since it overwrites an older call. New objects that are kept for a thousand calls would be moved to V8's old
  * generation and collected there: every call would take a tenth more CPU time.
  */
 function callOf(
@@ -105,14 +106,14 @@ function callOf(
   return { seq, at, ...from, server, tool, outcome, totalMs, upstreamMs, tokens, hits, script, ran, why }
 }
 
-/** The kept one will be overwritten. */
+/** A copy, since the kept call will be overwritten. */
 function copyOf({ call, by, payload }: KeptCall): KeptCall {
   return { call: { ...call }, by, payload }
 }
 
 type Ran = NonNullable<ConsoleCall['ran']>
 
-/** A reviewed script is recorded as a script when it ends, and at once as the tool that was called: one line of the log says both. */
+/** A reviewed script is recorded when it ends, and right after that as the tool that was called: this joins both to one call. */
 function createRuns() {
   const runs = new Map<string, Ran[]>()
   const keyOf = (name = '', parent = '') => `${parent} ${name}`
@@ -132,19 +133,20 @@ function createRuns() {
   }
 }
 
-/** What may be shown of a call besides its line. */
+/** The arguments and the result of a call, or why they are not shown. */
 export function payloadOf({ payload }: KeptCall): ConsolePayload {
   if (payload === undefined) return { withheld: WITHHELD }
   if (payload === '') return { withheld: `It is longer than ${MAX_PAYLOAD_CHARACTERS} characters.` }
   return JSON.parse(payload)
 }
 
-/** Empty if it is too long. */
+/** A payload as JSON; empty if it is too long. */
 function textOf(payload: NonNullable<CallRecord['payload']>): string {
   const text = JSON.stringify(payload)
   return text.length > MAX_PAYLOAD_CHARACTERS ? '' : text
 }
 
+/** The estimated tokens of the result; undefined if there is none. */
 function tokensOf({ sent }: CallRecord): number | undefined {
   const text = sent && !(sent.answer instanceof Fault) && sent.answer.result && sent.answer.resultText
   if (!text) return undefined
@@ -152,6 +154,7 @@ function tokensOf({ sent }: CallRecord): number | undefined {
   return Math.ceil((estimateTokens(head) * text.length) / head.length)
 }
 
+/** Why a call failed, as a sentence. */
 function whyOf({ sent, limited, asked, outcome }: CallRecord): string | undefined {
   if (limited) return `The limit of ${limited.text} was reached.`
   if (asked) return `Nothing here is called "${asked.text.slice(0, MAX_NAME_CHARACTERS)}".`

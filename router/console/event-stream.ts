@@ -11,7 +11,7 @@ import { type StateFacts, seesAll, serversOf, stateOf } from './state.ts'
 
 /** How often the state is compared with what the page has. */
 export const LOOK_MS = 500
-/** Calls are sent together, at most so many at a time; others are counted. */
+/** New calls are sent together after this time, at most MAX_CALLS_PER_FRAME of them; the others are only counted. */
 export const FRAME_MS = 250
 export const MAX_CALLS_PER_FRAME = 20
 /** A page that reads too slowly is closed; it opens the stream again. */
@@ -46,7 +46,7 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
     const id = `${calls.run}.${sent.seq}.${sent.at}`
     raw.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   }
-  const mayTell = ({ by }: KeptCall) => by === options.caller || isWhole(seen(), options.host)
+  const maySee = ({ by }: KeptCall) => by === options.caller || isWhole(seen(), options.host)
   const sendCalls = (): void => {
     if (waiting.length === 0) return
     sent.seq = waiting.at(-1)?.seq ?? sent.seq
@@ -60,19 +60,19 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
     if (fresh.points.length > 0) send('points', fresh)
   }
   raw.writeHead(200, [...STREAM_HEAD, ...options.headers])
-  const look = stateSender(options, send)
-  look()
-  const before = calls.after(known.seq).filter(mayTell)
+  const sendChanges = stateSender(options, send)
+  sendChanges()
+  const before = calls.after(known.seq).filter(maySee)
   waiting.push(...before.map(({ call }) => call))
   sendCalls()
   sendPoints()
   const stops = [
-    repeat(clock, LOOK_MS, look),
+    repeat(clock, LOOK_MS, sendChanges),
     repeat(clock, FRAME_MS, sendCalls),
     repeat(clock, HEARTBEAT_MS, () => void raw.write(HEARTBEAT)),
     points.onPoint(sendPoints),
     calls.onCall(kept => {
-      if (!mayTell(kept)) return
+      if (!maySee(kept)) return
       if (waiting.length < MAX_CALLS_PER_FRAME) waiting.push(kept.call)
       else notShown++
     }),
@@ -106,6 +106,7 @@ function stateSender({ seen, facts }: EventStreamOptions, send: Send): () => voi
   }
 }
 
+/** Whether the caller sees the whole gateway; false before the first catalog. */
 function isWhole(catalog: Catalog | undefined, host: EventStreamOptions['host']): boolean {
   return catalog !== undefined && seesAll(catalog, host)
 }
@@ -116,6 +117,7 @@ function readEventId(id: string | undefined): { run: string; seq: number; at: nu
   return run === '' ? undefined : { run, seq: Number(seq), at: Number(at) }
 }
 
+/** Calls a function every `ms`. Returns the function that stops it. */
 function repeat(clock: Clock, ms: number, run: () => void): () => void {
   let timer: Timer
   const turn = () => {

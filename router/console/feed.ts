@@ -14,12 +14,13 @@ export type ConsoleFeed = Pick<
   calls: Calls
   points: Points
   past: ServerPast
+  /** Call when a catalog replaces the last one. */
   swapped(catalog: Catalog): void
   close(): void
 }
 
 /** Outcomes that are not failures. */
-const WELL: ReadonlySet<string> = new Set(['ok', 'cancelled'])
+const NO_FAILURES: ReadonlySet<string> = new Set(['ok', 'cancelled'])
 
 export function createConsoleFeed(clock: Clock, members: () => readonly PoolMemberStatus[]): ConsoleFeed {
   const calls = createCalls(clock)
@@ -33,7 +34,7 @@ export function createConsoleFeed(clock: Clock, members: () => readonly PoolMemb
       const { server, outcome, totalMs, upstreamMs } = record
       calls.called(record)
       points.called(outcome, Math.max(0, totalMs - upstreamMs), upstreamMs)
-      if (server !== undefined) past.called(server, !WELL.has(outcome), totalMs)
+      if (server !== undefined) past.called(server, !NO_FAILURES.has(outcome), totalMs)
     },
     searched(durationMs, hits, by) {
       calls.searched(durationMs, hits, by)

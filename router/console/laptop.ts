@@ -1,4 +1,4 @@
-/** The console of a laptop: its page at /, and what that asks for, for callers on this machine only. */
+/** The console of a laptop: its page at /, with the data and actions of the page, for callers on this machine only. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CONSOLE_HEADERS, foreignPage, isOnThisMachine, noActionOf } from '../../core/console/guarded.ts'
 import { type ConsolePage, fileOf } from '../../core/console/page.ts'

@@ -20,7 +20,7 @@ export function toolsOf(catalog: Catalog): ConsoleTool[] {
   ]
 }
 
-/** Undefined if the catalog does not have it. */
+/** One tool with its definition as agents see it. Undefined if the catalog does not have it. */
 export function toolDetailOf(catalog: Catalog, path: string): ConsoleToolDetail | undefined {
   const route = catalog.toolByName.get(path)
   if (!route) return undefined
@@ -39,6 +39,7 @@ export function toolDetailOf(catalog: Catalog, path: string): ConsoleToolDetail 
   }
 }
 
+/** The resources and templates of servers that are not hidden, at most MAX_RESOURCES. */
 export function resourcesOf(catalog: Catalog): ConsoleResource[] {
   const watchable = new Map(
     [...catalog.catalogs].map(([name, { capabilities }]) => [
@@ -100,11 +101,12 @@ function notesOf({ annotations }: JsonObject): string[] {
   ]
 }
 
+/** The tool as agents see it in tools/list with the profile `direct`. */
 function listedIn(route: ToolRoute): ConsoleToolDetail['seen'] {
   return { definition: listedDefinition(route), tokens: listedTokens(route) }
 }
 
-/** The line of this tool in the answer of a search that finds it alone, by its name. */
+/** The tool as agents see it in the answer to a search for its name that finds nothing else. */
 function foundIn(catalog: Catalog, route: ToolRoute): ConsoleToolDetail['seen'] {
   const { text, tokens } = composeDiscovery({
     catalog,

@@ -4,18 +4,20 @@ import type { ConsolePoint } from '../../core/console/shapes.ts'
 import type { PoolMemberStatus } from '../upstream/pool-member.ts'
 import { createSpread } from './spread.ts'
 
+/** `most`: how many points are kept. */
 const SHORT = { spanMs: 5_000, most: 360 }
 const LONG = { spanMs: 5 * 60_000, most: 288 }
 
 export type Points = {
+  /** Counts a call. `routerMs`: its time in the router; `serverMs`: its time at the server, 0 if it was not sent. */
   called(outcome: string, routerMs: number, serverMs: number): void
   searched(ms: number): void
   tokens(direct: number, served: number): void
   /** Tokens that a script kept from its agent. */
   kept(tokens: number): void
-  /** Those that end after a time, oldest first. */
+  /** The points that end after a time (milliseconds since the epoch), oldest first; `points`: the short ones. */
   since(at: number): { points: ConsolePoint[]; long: ConsolePoint[] }
-  /** Called after each new short point. */
+  /** The listener is called after each new short point. Returns the function that removes it. */
   onPoint(listener: () => void): () => void
   close(): void
 }
@@ -29,10 +31,10 @@ export function createPoints(clock: Clock, members: () => readonly PoolMemberSta
   }
   let endedAt = clock.now()
   let longEndsAt = endedAt + LONG.spanMs
-  const finish = (own: typeof short, at: number): void => {
-    own.points.push(pointOf(own.current, own.spanMs, at, members()))
-    if (own.points.length > own.most) own.points.shift()
-    own.current = begin()
+  const finish = (target: typeof short, at: number): void => {
+    target.points.push(pointOf(target.current, target.spanMs, at, members()))
+    if (target.points.length > target.most) target.points.shift()
+    target.current = begin()
   }
   const turn = () => {
     timer = clock.after(SHORT.spanMs, turn)

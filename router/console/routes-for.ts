@@ -1,4 +1,4 @@
-/** Makes what the console asks a router for out of the router's parts. */
+/** Assembles the routes of the console from the parts of a router. */
 import type { PortsOptions } from '../ports.ts'
 import type { ConsoleHost } from './host.ts'
 import type { ConsoleRoutes } from './routes.ts'

@@ -32,10 +32,10 @@ export type ConsoleRoutes = AnswersOptions & {
   log: Log
 }
 
-/** Lets requests for data in, and those that act. */
+/** `reading` lets requests for data in, `acting` those that act. */
 export type ConsoleGuards = { reading: OnRequest; acting: OnRequest }
 
-/** Pages that are open at once. */
+/** Limit of pages that are open at the same time. */
 const MAX_STREAMS = 16
 const STATUS: Partial<Record<Fault['code'], number>> = { not_found: 404, bad_request: 400 }
 
@@ -103,7 +103,7 @@ function addPosts(app: App, routes: ConsoleRoutes, onRequest: OnRequest): void {
     })
 }
 
-/** Who asks, and what it sees; otherwise the request is answered. As at /mcp, a refused credential counts and is recorded. */
+/** Who sent the request, and what that caller sees; undefined if it was refused and answered. As at /mcp, a refused credential counts and is recorded. */
 async function admit(
   routes: ConsoleRoutes,
   request: FastifyRequest,
@@ -119,7 +119,7 @@ async function admit(
   const address = peerAddress(request.raw.socket)
   const found = await identify(config.access, request.headers.authorization)
   const catalog = current()
-  // Nobody enters by rules that were replaced meanwhile.
+  // Nobody is admitted by rules that were replaced meanwhile.
   if (catalog?.config.access !== config.access) return admit(routes, request, reply)
   if ('id' in found) {
     audit.admitted(config, found, address)
@@ -131,6 +131,7 @@ async function admit(
   return undefined
 }
 
+/** Sends an answer, or the error that is thrown in its place. */
 async function answered(
   { log }: ConsoleRoutes,
   reply: FastifyReply,
@@ -145,7 +146,7 @@ async function answered(
   }
 }
 
-/** An empty object if it is none: the answer then says what is missing. */
+/** The body as an object; an empty one if it is anything else: the answer then says what is missing. */
 function readBody(text: string | undefined): JsonObject {
   try {
     const value: unknown = JSON.parse(text ?? '')

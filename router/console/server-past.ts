@@ -1,4 +1,4 @@
-/** The past of each server: its calls of five minutes, and its states of an hour. */
+/** The past of each server: its calls of the last five minutes, and its states of the last hour. */
 import type { Clock } from '../../core/async.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ConsoleServer } from '../../core/console/shapes.ts'
@@ -8,18 +8,18 @@ const SLOT_MS = 30_000
 const SLOTS = 10
 const HISTORY_MS = 3_600_000
 const MAX_CHANGES = 60
-/** Servers with a past; those of a larger gateway have none. */
+/** Limit of servers whose past is kept. Further servers have none. */
 const MAX_SERVERS = 2_000
 
 type Slot = { begin: number; calls: number; errors: number; times: number[] }
 type Past = { slots: Slot[]; history: ConsoleServer['history'] }
 
-/** Times kept in a slot. */
+/** How many durations of calls a slot keeps. */
 const MAX_TIMES = 200
 
 export type ServerPast = {
   called(server: string, failed: boolean, ms: number): void
-  /** The states of all servers, whenever one may have changed. */
+  /** Records the states of all servers; call it whenever one may have changed. */
   noticed(servers: Iterable<RouterServer>): void
   of(server: string): Pick<ConsoleServer, 'recent' | 'history'>
 }

@@ -16,10 +16,11 @@ export type Spread = {
 export function createSpread(): Spread {
   const counts = new Uint32Array(BUCKETS)
   let count = 0
+  /** A quantile in milliseconds. */
   const at = (share: number): number => {
     let left = Math.ceil(share * count)
-    const bucket = counts.findIndex(own => {
-      left -= own
+    const bucket = counts.findIndex(inBucket => {
+      left -= inBucket
       return left <= 0
     })
     return Math.round(SHORTEST_MS * GROWTH ** bucket * 100) / 100

@@ -18,13 +18,14 @@ export type StateFacts = {
 }
 
 /**
- * Whether a caller sees the gateway as who runs it does. Where a gateway distinguishes its callers, nobody does, whatever the rules
- * grant: these are about tools, and neither about calls of others nor about how servers run.
+ * Whether a caller sees all that the person who runs the gateway sees. If a gateway distinguishes its callers, none of them does, whatever
+ * the rules grant: rules are about tools, not about calls of others or how servers run.
  */
 export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'distinguishesCallers'>): boolean {
   return !host.distinguishesCallers(config.access)
 }
 
+/** The state of the gateway. Callers that do not see all of it get no problems, actions or sums of tokens since the start. */
 export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts): ConsoleState {
   const { config, totals } = catalog
   const whole = seesAll(catalog, host)
@@ -62,7 +63,7 @@ export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts):
   }
 }
 
-/** Messages may name addresses, which only who runs the gateway may read. */
+/** The state of each server. Messages may name addresses: only callers that see all of the gateway get them. */
 export function serversOf(catalog: Catalog, { host, members, past }: StateFacts): ConsoleServer[] {
   const whole = seesAll(catalog, host)
   const memberOf = new Map(members.map(member => [member.server, member]))

@@ -48,7 +48,7 @@ export type AdminOptions = AppOptions & {
   debugStatus?: () => JsonObject
   /** Content of /debug/users, for callers in this pod only. */
   users?: UsersPage
-  /** What the other routers of the gateway are sent. */
+  /** For the exchange of quotas with the other routers of the gateway. */
   exchanging: QuotaPageOptions
   /** What the operator's console asks for. Absent: it is not served. */
   console?: OperatorConsole
@@ -74,7 +74,7 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   app.fastify.get('/status', (_request, reply) => reply.send(status()))
   const { wakes, logins } = options
   addEvents(app, wakes, logins ? [wakes, logins.store] : [wakes], options.clock)
-  // By port-forward: other pods may reach this port too.
+  // Only for callers in this pod, such as a port-forward: other pods may reach this port too.
   if (options.users) addUsersPage(app, options.users, onlyHere)
   if (logins) {
     logins.renewals.addPage(app, logins.logins, name => logins.host.serverOf(name))
@@ -87,7 +87,7 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
     const { served, seenBy, audit } = sidecars
     const authenticate = admittedBy(sidecars)
     const onRequest = guardedBy(authenticate, sidecars)
-    // The guard let it in, and so it is known.
+    // The guard has just authenticated the same credential, so this is a cached result.
     const identify: Identify = (_access, authorization) => authenticate(authorization)
     const openRequests = createOpenRequests(identify)
     void reviewOpenRequests(openRequests, { served, clock: options.clock, log: options.log }, app.draining)
@@ -113,7 +113,7 @@ const onlyHere: OnRequest = (request, reply, done) => {
   else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
 }
 
-/** Whom the gateway's `auth` admits, too: a pod gets nothing by its router that it would not get by itself. */
+/** Admits only ServiceAccounts that the gateway's `auth` admits too: a pod gets nothing through its router that it would not get directly. */
 function admittedBy({ authenticate, served }: Sidecars): Authenticator {
   return async authorization => {
     const auth = served.current()?.config.access.auth

@@ -32,8 +32,8 @@ export type OnRequest = (request: FastifyRequest, reply: FastifyReply, done: () 
 export type HttpServer = {
   address: { host: string; port: number }
   /**
-   * Stops accepting, waits up to `drainMs` for requests in flight, then closes every connection. Idempotent. `before`: what has to be done first, once no request
-   * is in flight; meanwhile others are still answered.
+   * Stops accepting, waits up to `drainMs` for requests in flight, then closes every connection. Idempotent. `before` is called before accepting
+   * stops, when no request is in flight; new requests are still answered meanwhile.
    */
   close(drainMs: number, before?: () => Promise<unknown>): Promise<void>
 }
@@ -59,6 +59,7 @@ const TIMEOUT_CHECK_MS = 5_000
 /** Longer than callers keep idle connections (Google's load balancers: 10 minutes), so that the caller closes them. */
 const KEEP_ALIVE_MS = 620_000
 
+/** Creates a server that does not listen yet. */
 export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   const app = bareApp(log)
   const connections = watchConnections(app.server, clock)
@@ -112,7 +113,7 @@ function bareApp(log: Log): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
-      // Two Authorization headers are then one that is no token, instead of the first.
+      // Joins two Authorization headers to one that is invalid, instead of taking the first.
       joinDuplicateHeaders: true,
       headersTimeout: HEAD_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
@@ -137,7 +138,7 @@ function bareApp(log: Log): FastifyInstance {
 
 type HttpError = Error & { statusCode?: number }
 
-/** Answers errors that occurred before a handler ran, such as an impossible content type or an invalid path. */
+/** Answers errors that occurred before a handler ran, such as an unsupported content type or an invalid path. */
 function answerError(log: Log, error: HttpError, reply: FastifyReply): void {
   const status = error.statusCode ?? 500
   if (status < 500) {

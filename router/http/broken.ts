@@ -12,7 +12,7 @@ const PROBLEMS: Readonly<Record<string, { status: number; message: string }>> = 
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   HPE_HEADER_OVERFLOW: { status: 431, message: `Headers too large: at most ${MAX_HEADER_BYTES} bytes` },
 }
-const NO_HTTP = { status: 400, message: 'Bad Request: not valid HTTP/1.1' }
+const NOT_HTTP = { status: 400, message: 'Bad Request: not valid HTTP/1.1' }
 
 /** Answers, and closes the connection. If an answer is already being written, nothing is added to it. */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -20,7 +20,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void
     socket.destroy()
     return
   }
-  const { status, message } = PROBLEMS[error.code ?? ''] ?? NO_HTTP
+  const { status, message } = PROBLEMS[error.code ?? ''] ?? NOT_HTTP
   const text = errorText(null, { code: TRANSPORT_ERROR, message })
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

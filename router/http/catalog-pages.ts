@@ -33,11 +33,11 @@ const compress = promisify(gzip)
 
 /** Each pod reads what its ServiceAccount may use: pods with the same rules read the same pages. */
 export function addCatalogPages(app: App, options: CatalogPagesOptions): void {
-  const snapshot = once(podCatalog)
+  const snapshot = cached(podCatalog)
   const { authenticate, seenBy } = options
   const seen: Seen = async (request, catalog) => {
     const found = await authenticate(request.headers.authorization)
-    // The guard let it in: since then it expired or lost its rights.
+    // The guard admitted this credential; since then it expired or lost its rights.
     if (!('id' in found)) throw Object.assign(new Error(found.message), { statusCode: found.status })
     return snapshot(seenBy(catalog, found))
   }
@@ -49,9 +49,9 @@ export function addCatalogPages(app: App, options: CatalogPagesOptions): void {
 type Seen = (request: FastifyRequest, catalog: Catalog) => Promise<Snapshot>
 
 function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOptions, seen: Seen): void {
-  const page = once((of: Snapshot) => pageOf(catalogIndexOf(of)))
+  const page = cached((of: Snapshot) => pageOf(catalogIndexOf(of)))
 
-  /** The first page with another etag; undefined if there was none in time. */
+  /** The first page whose etag differs from `etag`; undefined if there was none in time. `gone`: aborts when the caller goes away. */
   async function newer(
     request: FastifyRequest,
     etag: string | undefined,
@@ -85,7 +85,7 @@ function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOption
 }
 
 function addListPage(app: App, { served, onRequest }: CatalogPagesOptions, seen: Seen): void {
-  const content = once(pageOf)
+  const content = cached(pageOf)
   type Params = { version: string }
   const url = `${CATALOG_PATH}/servers/:version`
   app.fastify.get<{ Params: Params }>(url, { onRequest }, async (request, reply) => {
@@ -114,8 +114,8 @@ async function pageOf(value: object): Promise<Page> {
   return { etag, body: await compress(text) }
 }
 
-/** Caches what many pods ask for; an entry is garbage-collected with the object that it was made from. */
-function once<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+/** A function that caches what `make` returns for each key, since many pods ask for the same; an entry is garbage-collected with the object that it was made from. */
+function cached<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new WeakMap<Key, { value: Made }>()
   return key => {
     const found = made.get(key) ?? { value: make(key) }

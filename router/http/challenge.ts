@@ -1,4 +1,4 @@
-/** What a refused caller is answered, and where it learns how to get a token (RFC 6750, RFC 9728). Pure. */
+/** The headers with which a refused caller is answered, and from which it learns how to get a token (RFC 6750, RFC 9728). Pure. */
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
@@ -7,7 +7,7 @@ import type { Refused } from '../access/bearer.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/** Headers of the answer. Scopes are named always, since clients ask for what the challenge names (MCP 2026-07-28, authorization). */
+/** Headers of the answer to a refused request. Scopes are always named, since clients ask for what the challenge names (MCP 2026-07-28, authorization). */
 export function challengeHeaders(
   access: AccessConfig,
   path: string,
@@ -40,7 +40,7 @@ export function challengeFor(
   return { status: refused.status, headers: challengeHeaders(access, url.split('?', 1)[0] ?? '', refused) }
 }
 
-/** RFC 9728, section 2. Everything comes from the manifest, nothing from the request's Host. Undefined: there is no such resource. */
+/** The metadata of a protected resource (RFC 9728, section 2). Everything comes from the manifest, nothing from the request's Host. Undefined: there is no such resource. */
 export function resourceMetadata(access: AccessConfig | undefined, path: string): JsonObject | undefined {
   if (!access || !hasMetadata(access) || !RESOURCE_PATH.test(path)) return undefined
   const scopes = requiredScopes(access)
@@ -52,7 +52,7 @@ export function resourceMetadata(access: AccessConfig | undefined, path: string)
   }
 }
 
-/** The path of a resource that there may be; otherwise the root, so that no other part of a request target is repeated. */
+/** The path if a resource may be there, otherwise the root: the answer repeats no other text of a request. */
 function resourceOf(path: string): string {
   const plain = path.replace(/\/$/, '')
   return RESOURCE_PATH.test(plain) ? plain : ''
@@ -61,7 +61,7 @@ function resourceOf(path: string): string {
 /** The paths at which MCP is served, and the root. */
 const RESOURCE_PATH = /^(?:\/mcp(?:\/[a-z]{1,20})?|\/servers\/[a-z0-9-]{1,63}\/mcp)?$/
 
-/** Only where a client could log in: one that sees OAuth advertised ignores the token that it was configured with. */
+/** Metadata is served only if clients can log in: a client that sees OAuth advertised ignores the token that it was configured with. */
 function hasMetadata({ auth, url }: AccessConfig): boolean {
   return url !== undefined && auth !== undefined && auth.jwt.length > 0
 }

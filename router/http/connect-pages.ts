@@ -14,11 +14,11 @@ import { AUDIT_BLOCKED } from './mcp-route.ts'
 
 /** Who logs in where. */
 export type ConnectHost = {
-  /** Whether whoever is at this machine is the user: then only browsers of this machine are served. */
+  /** Whether the user is whoever is at this machine: then only browsers of this machine are served. */
   readonly knowsByMachine: boolean
   /** The URL that `/connect` of these pages is under, which authorization servers send the browser back to. Never taken from a request. */
   base(): Promise<string>
-  /** For the page. Undefined: nobody logs in to this server, or, where the user is not known yet, to any. */
+  /** What the page shows. Undefined: users do not log in to this server or, if the user is not known yet, to any server. */
   asked(server: string): Asked | undefined
   /** `issuer`: the one that the user of the browser has chosen. `asked`: the id of the user whom the link was made for. Throws Faults. */
   begin(server: string, choice: { issuer?: string; asked?: string }, known: Known): Promise<BrowserStep>
@@ -93,7 +93,7 @@ const invite: Answer = async ({ host }, { params: { server }, headers, query }, 
   const asked = askedOf(host, server)
   if (!asked) return page(reply, 404, `${NO_SERVER}.`)
   const base = new URL(await host.base())
-  // The cookie belongs to the host that the browser is sent back to. In front of other hosts a proxy may have renamed it.
+  // The cookie must be set for the host that the browser is sent back to. Other hosts than loopback may be renamed by a proxy.
   const wanted = textOf(query.for)
   const search = wanted === undefined ? '' : `?${new URLSearchParams({ for: wanted })}`
   if (isLoopback(base) && headers.host !== base.host)
@@ -138,7 +138,7 @@ export function pathOf(server: string): string {
   return `${CONNECT_PATH}/${encodeURIComponent(server)}`
 }
 
-/** Says nothing of the server before it is known who asks. */
+/** The first page, with a form to log in. It shows no address of the server before the user is known. */
 function invitation(server: string, asked: Asked, wanted: string | undefined): string {
   if ('url' in asked) {
     const text = `The server <b>${escaped(server)}</b> (${escaped(asked.url)}) can be used by <b>${escaped(asked.subject)}</b> through this gateway after a login.`
@@ -152,6 +152,7 @@ function invitation(server: string, asked: Asked, wanted: string | undefined): s
   return `To use your account at the server <b>${escaped(server)}</b> through this gateway, log in twice: here first, so that the gateway knows who you are, then at the server.</p>${forms.join('')}<p>`
 }
 
+/** The page between the two logins of a user whom the gateway now knows. */
 function onward(server: string, subject: string, { to, url }: NonNullable<Finished['next']>): string {
   const text = `You are <b>${escaped(subject)}</b>. The server <b>${escaped(server)}</b> (${escaped(url)}) will be used with the account that you log in to now, for your calls through this gateway and nobody else's.`
   return `${text}</p><p><a href="${escaped(to.href)}">Log in at ${escaped(to.origin)}</a>`
@@ -165,12 +166,12 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Browsers keep a cookie with this prefix from every other host; they want TLS for it. */
+/** Browsers send a cookie with the prefix `__Host-` to no other host, and accept it only over TLS. */
 function cookieName(base: string, server: string): string {
   return `${base.startsWith('https:') ? '__Host-' : ''}${COOKIE}-${server}`
 }
 
-/** An empty value deletes it. */
+/** The value of a Set-Cookie header. An empty `value` deletes the cookie. */
 function setCookie(base: string, server: string, value: string): string {
   const { protocol } = new URL(base)
   const seconds = value === '' ? 0 : PENDING_MS / 1_000
@@ -206,6 +207,7 @@ function tooMany(limited: Limited): Fault {
   return new Fault('unavailable', limitedSentence(limited).replace(/\.$/, ''), { retryable: true, details })
 }
 
+/** Answers what `work` throws with a page, and logs it. */
 async function answering(reply: FastifyReply, log: Log, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -230,6 +232,7 @@ function page(reply: FastifyReply, status: number, html: string): void {
   reply.code(status).headers(HEADERS).send(`${title}<p>${html}</p>\n`)
 }
 
+/** The value of a cookie in a Cookie header; empty if there is none. */
 function cookieOf(header = '', name: string): string {
   const pairs = header.split(';').map(pair => pair.trim().split('='))
   return pairs.find(([each]) => each === name)?.[1] ?? ''

@@ -11,7 +11,7 @@ const BEAT_MS = 15_000
 /** A reader that lags behind by more is cut off: it reads `/status` when it connects again. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
-/** What `/status` shows besides, and the operator looks at when it hears of a change. */
+/** Another part of `/status`, which the operator reads when it hears of a change. */
 type Changing = { onChange(listener: () => void): () => void }
 
 /** Server-sent events: `waiting`, whose data is the list `waiting` of `/status`, at the beginning and after each change of it, or of what is `changing`. */

@@ -7,9 +7,9 @@ import type { Who } from '../audit/line.ts'
 import { type LoginStep, loginStepped } from '../audit/of-logins.ts'
 
 export type LoginSteps = {
-  /** Whether nothing is answered, since it could not be recorded. */
+  /** Whether no step may be taken now, since it could not be recorded. */
   isBlocked(): boolean
-  /** Does the step. What throws is why it was refused. */
+  /** Takes the step by calling `work`. An error of `work` is recorded as the reason of the refusal, and thrown on. */
   take(
     step: Pick<LoginStep, 'method' | 'server'>,
     request: IncomingMessage,
@@ -17,7 +17,7 @@ export type LoginSteps = {
   ): Promise<void>
 }
 
-/** To be called with the user of the browser as soon as it is known, also of a login that is refused then. */
+/** Call it with the user of the browser as soon as that is known, even if the login is refused afterwards. */
 export type Known = (who: Who) => void
 
 export type LoginStepsOptions = {

@@ -5,7 +5,7 @@ import { notOfPage } from './users-page.ts'
 
 export const LOGINS_PATH = '/debug/logins'
 
-/** `id` identifies a login. */
+/** `id` identifies a login; `sinceMs`: since the epoch. */
 export type ShownLogin = {
   server: string
   id: string
@@ -15,7 +15,7 @@ export type ShownLogin = {
   scope: string
 }
 
-/** `here` admits requests of this machine alone. */
+/** `here` admits only requests from this machine. */
 export function addLoginsPage(
   { fastify }: App,
   { host, store }: Pick<ClusterLogins, 'host' | 'store'>,

@@ -89,7 +89,7 @@ export function addMcpRoute(app: App, options: McpRouteOptions): void {
   })
 }
 
-/** Finds out who calls; once more if the config changed meanwhile, so that nobody enters by an old one. */
+/** Authenticates the caller; once more if the config changed meanwhile, so that nobody is admitted by replaced rules. */
 function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw: ServerResponse): void {
   const { config: configOf, identify, audit, log } = options
   const config = configOf()
@@ -114,15 +114,15 @@ function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw:
     admit(found)
     return
   }
-  const stillIn = (found: Found): void =>
+  const admitIfCurrent = (found: Found): void =>
     configOf()?.access === access ? admit(found) : enter(app, options, request, raw)
-  found.then(stillIn).catch(error => {
+  found.then(admitIfCurrent).catch(error => {
     log.error({ err: error }, 'request failed unexpectedly')
     raw.destroy()
   })
 }
 
-/** Answers a request whose credential is not accepted. An accepted one is never limited for what others of its address do. */
+/** Answers a request whose credential is not accepted. Accepted ones are never limited because others at their address failed. */
 function refuseLogin(
   { failedLogins, audit }: McpRouteOptions,
   config: RouterConfig,
@@ -186,14 +186,14 @@ function admitted(
   else app.bodies.read(request.raw, raw, take)
 }
 
-/** A replica's credential is for one request, of which the body is part. */
+/** Whether a replica's credential, if the request has one, was issued for this very request, including its body. */
 function isCovered({ covers }: McpRouteOptions, request: FastifyRequest, body: string | undefined): boolean {
   const { method, url: path } = request
   const { authorization } = request.headers
   return !covers || !isInternal(authorization) || covers(authorization, { method, path, body })
 }
 
-/** Each message of a batch counts as a request; the first was counted before the body was read. */
+/** The limit that a batch exceeds. Each message counts as a request; the first was counted before the body was read. */
 function batchBeyond(
   { limits }: McpRouteOptions,
   config: RouterConfig,
@@ -211,10 +211,10 @@ function batchBeyond(
 function batchSize(body: string | undefined): number {
   if (body === undefined || !BATCH.test(body)) return 1
   try {
-    // Longer ones are refused as a whole: they must not cost more than the longest that is served.
+    // A longer batch is refused later; until then it must not count more than the longest that is served.
     return Math.min((JSON.parse(body) as unknown[]).length, MAX_BATCH_MESSAGES)
   } catch {
-    // Refused where it is read.
+    // Invalid JSON is refused where the message is read.
     return 1
   }
 }
@@ -249,11 +249,11 @@ function forwardOrAnswer(
   raw: ServerResponse,
 ): void {
   const here = (): void => answer(endpoint, route, received, raw)
-  const handed = forwarder?.forward(config, route, received.request, received.body, raw)
-  if (!handed) here()
-  void handed?.then(outcome => {
+  const forwarded = forwarder?.forward(config, route, received.request, received.body, raw)
+  if (!forwarded) here()
+  void forwarded?.then(outcome => {
     if (outcome === 'gone') here()
-    // As a restarted server answers: the client then initializes again by itself.
+    // The answer of a restarted server, after which clients initialize again by themselves.
     if (outcome === 'gone, bound')
       refuse(raw, 404, 'Session not found; initialize again', [], SESSION_NOT_FOUND)
   })

@@ -9,11 +9,11 @@ import type { OpenRequests } from './open-requests.ts'
 
 export type OpenRequestReviewsOptions = { served: Newest<Catalog>; clock: Clock; log: Log }
 
-/** How much later than `review` a deleted pod's stream ends, as a part of `review`. Each look costs a look-up for each open request. */
+/** Requests of ServiceAccounts are reviewed this many times in each `reviewMs`, so a deleted pod's stream ends late by this part at most. Each review costs a look-up for each. */
 const LATE_PART = 10
 const MIN_LATE_MS = 1_000
 
-/** Until `signal` aborts. */
+/** Reviews open requests until `signal` aborts. */
 export async function reviewOpenRequests(
   openRequests: Pick<OpenRequests, 'review'>,
   { served, clock, log }: OpenRequestReviewsOptions,
@@ -25,12 +25,12 @@ export async function reviewOpenRequests(
   const repeat = (access: AccessConfig): void => {
     const reviewMs = access.auth?.serviceAccounts?.reviewMs
     if (reviewMs === undefined || signal.aborted) return
-    const own = clock.after(Math.max(MIN_LATE_MS, reviewMs / LATE_PART), async () => {
+    const started = clock.after(Math.max(MIN_LATE_MS, reviewMs / LATE_PART), async () => {
       await review(access, 'serviceAccount')
       // Unless the config changed meanwhile.
-      if (timer === own) repeat(access)
+      if (timer === started) repeat(access)
     })
-    timer = own
+    timer = started
   }
   for await (const { config } of served.watch(signal)) {
     timer?.cancel()

@@ -1,4 +1,4 @@
-/** The requests whose answers are still open: now and then it is asked again whether their callers are admitted. */
+/** The requests whose answers are still open. Reviews end those whose callers are no longer admitted. */
 import type { ServerResponse } from 'node:http'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { Identity, IdentityKind } from '../../core/mcp/identity.ts'
@@ -15,7 +15,7 @@ export type OpenRequests = {
 
 type Open = { identity: Identity; authorization: string | undefined }
 
-/** Credentials that are verified at a time: fewer than what authentication takes on, so that new callers are not refused meanwhile. */
+/** How many credentials a review verifies at the same time: fewer than authentication accepts, so that new callers are not refused meanwhile. */
 const AT_ONCE = 64
 
 export function createOpenRequests(identify: Identify): OpenRequests {
@@ -38,7 +38,7 @@ export function createOpenRequests(identify: Identify): OpenRequests {
   }
 }
 
-/** Not while the keys or the API server are away: then nobody knows. */
+/** Whether the caller is no longer admitted. Not if that is unknown because keys or the API server cannot be reached (503). */
 function isOver(found: Found, { id }: Identity): boolean {
   return 'id' in found ? found.id !== id : found.status !== 503
 }

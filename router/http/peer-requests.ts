@@ -32,8 +32,10 @@ export type PeerPage = {
 const CONNECT_TIMEOUT_MS = 1_000
 const NOT_OF_A_ROUTER = 'Only the routers of this gateway are answered here.'
 
+/** The answer to a request that is not of a router of this gateway. */
 export const REFUSED_PEER = peerProblem(NOT_OF_A_REPLICA.status, NOT_OF_A_ROUTER)
 
+/** An answer with a JSON-RPC error. */
 export function peerProblem(status: number, message: string): PeerAnswer {
   return { status, text: errorText(null, { code: TRANSPORT_ERROR, message }) }
 }
@@ -42,7 +44,7 @@ export function createPeerAgent(): Agent {
   return new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
 }
 
-/** Rejects if the router at this origin cannot be reached, or answers too late or too much. */
+/** Sends a signed request to another router. Rejects if it cannot be reached, or answers too late or too much. */
 export async function askPeer(
   agent: Agent,
   origin: string,

@@ -6,7 +6,7 @@ import { originAt } from './owner.ts'
 /** Each lookup may take several queries. */
 const LOOKUP_EVERY_MS = 5_000
 
-/** Returns the origins of the other routers' admin ports. Rejects if the name has no address: then nobody knows who there is. */
+/** The function returned finds the origins of the other routers' admin ports. It rejects if the DNS name has no address. `own`: this router's address. */
 export function createPeers(
   { name, port, own }: { name: string; port: number; own: string | undefined },
   clock: Clock,

@@ -35,15 +35,15 @@ export type QuotaExchangeOptions = Omit<QuotaPageOptions, 'onRefused'> & {
 export const QUOTAS_PATH = '/quotas'
 const ANSWER_TIMEOUT_MS = 2_000
 const OTHER_LIMITS = 'Other limits are in force here.'
-/** Routers a gateway may have. */
+/** Limit of routers that are asked. */
 const MAX_PEERS = 128
 
 /** `sent`: what a peer knows of this router; `received`: what this one knows of the peer. */
 type Known = { sent?: Cursor; received?: Cursor }
 
 /**
- * Until all peers have reported to each other in one round, a router allows its share of what was left before: a peer that is away opens no
- * quota.
+ * Exchanges counts with all peers, again and again. Until a round in which all have reported, a router allows only its share of what was
+ * left before, so that peers that cannot reach each other do not exceed a quota together.
  */
 export function exchangeQuotas(options: QuotaExchangeOptions): QuotaExchange {
   const { quotas, adopt, clock, log } = options

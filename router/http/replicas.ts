@@ -54,8 +54,8 @@ const CONNECT_TIMEOUT_MS = 1_000
 /** Shorter than the time for which a closing replica still accepts requests, so that this side closes idle connections. */
 const IDLE_MS = 1_000
 const NOTIFY_TIMEOUT_MS = 5_000
-/** Headers of a single connection, headers that are written again, and the origin, which was checked already. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
+/** Headers that are not passed on: those of a single connection, those that are written anew, and the origin, which was checked already. */
+const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'transfer-encoding',
@@ -89,28 +89,28 @@ export function createReplicas(
       const { origin } = sent
       const isStream = sent.method === 'GET'
       // Aborts when the caller disconnects and when this process has to stop.
-      const own = inFlight.open(raw, undefined).signal
-      const left = isStream ? AbortSignal.any([own, draining]) : own
+      const exchangeSignal = inFlight.open(raw, undefined).signal
+      const stopSignal = isStream ? AbortSignal.any([exchangeSignal, draining]) : exchangeSignal
       const silent = new AbortController()
-      const signal = AbortSignal.any([left, silent.signal])
+      const signal = AbortSignal.any([stopSignal, silent.signal])
       const stopWatching = silence.watch(origin, () =>
         silent.abort(new Error('the replica does not answer health checks')),
       )
       try {
-        const answer = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
+        const answer = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
         if (answer.headers[ENDING] !== undefined) onGone(origin, 'ending')
-        raw.writeHead(answer.statusCode, withoutOwn(answer.headers))
+        raw.writeHead(answer.statusCode, passedOn(answer.headers))
         for await (const chunk of answer.body) if (!raw.write(chunk)) await once(raw, 'drain', { signal })
         raw.end()
       } catch (error) {
-        const gone = left.aborted ? undefined : silent.signal.aborted ? 'silent' : goneReason(error)
+        const gone = stopSignal.aborted ? undefined : silent.signal.aborted ? 'silent' : goneReason(error)
         if (gone) {
           log.warn({ owner: origin, error: messageOf(error) }, 'another replica is gone')
           onGone(origin, gone)
         }
         // A request that a silent replica has received may still take effect.
         if (gone && !raw.headersSent && (gone !== 'silent' || repeatable)) return false
-        endOrDestroy(raw, isStream, left)
+        endOrDestroy(raw, isStream, stopSignal)
       } finally {
         stopWatching()
       }
@@ -119,7 +119,7 @@ export function createReplicas(
     async notify(sent) {
       const signal = AbortSignal.any([AbortSignal.timeout(NOTIFY_TIMEOUT_MS), draining])
       try {
-        const { body } = await agent.request({ ...sent, headers: withoutOwn(sent.headers), signal })
+        const { body } = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
         await body.dump()
       } catch (error) {
         log.debug({ owner: sent.origin, error: messageOf(error) }, 'a message to another replica failed')
@@ -145,9 +145,9 @@ function goneReason(error: unknown): Gone | undefined {
   return unreachable ? 'unreachable' : undefined
 }
 
-function withoutOwn(headers: RequestHeaders): Record<string, string | string[]> {
+function passedOn(headers: RequestHeaders): Record<string, string | string[]> {
   const kept = Object.entries(headers).filter(
-    (entry): entry is [string, string | string[]] => entry[1] !== undefined && !OWN_HEADERS.has(entry[0]),
+    (entry): entry is [string, string | string[]] => entry[1] !== undefined && !NOT_PASSED_ON.has(entry[0]),
   )
   return Object.fromEntries(kept)
 }

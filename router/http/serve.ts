@@ -56,7 +56,7 @@ export type ServeOptions = AppOptions &
     debugStatus?: () => JsonObject
     /** Content of /debug/users; served if the status page is. */
     users?: UsersPage
-    /** The pages at /connect, by whoever answers them now. Absent: they are not served. */
+    /** Who answers the pages at /connect now. Absent: they are not served. */
     connectHost?: () => ConnectHost
     /** The console at /. Absent: it is not served. */
     laptopConsole?: LaptopConsole
@@ -92,8 +92,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
 }
 
 /**
- * Protected resource metadata, from which clients learn where to log in. A plain 404 where there is nowhere. Browsers ask before they read
- * it (`OPTIONS`): the hook has set the headers that answer them.
+ * Protected resource metadata, from which clients learn where to log in; 404 if they cannot log in. Browsers send `OPTIONS` before they
+ * read it: the hook has set the headers that answer them.
  */
 function addResourceMetadata({ fastify }: App, { config }: ServeOptions, onRequest: OnRequest): void {
   const method = ['GET', 'OPTIONS']
@@ -129,7 +129,7 @@ export function createFront(
   return { endpoint, forwarder }
 }
 
-/** Answers refused requests, and sets CORS headers on allowed ones. */
+/** Whether the guard allows a request. Answers refused ones, and sets CORS headers on allowed ones. */
 function passes(guard: Guard, { raw: { url = '' }, headers }: FastifyRequest, reply: FastifyReply): boolean {
   // For a request target in absolute form its host counts, not the Host header (RFC 9112, section 3.2.2).
   const asked = url.startsWith('/') ? headers : { ...headers, host: URL.parse(url)?.host }
@@ -144,6 +144,7 @@ function passes(guard: Guard, { raw: { url = '' }, headers }: FastifyRequest, re
   return true
 }
 
+/** Adds /healthz and /readyz, which is not ready while the server closes. */
 export function addHealth({ fastify, draining }: App, ready: () => Readiness): void {
   const options = { exposeHeadRoute: true }
   fastify.get('/healthz', options, (_request, reply) => reply.send({ status: 'ok' }))
@@ -161,7 +162,7 @@ function addPages(app: App, options: ServeOptions, onRequest: OnRequest): void {
       if (isOnThisMachine(request.raw)) done()
       else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
     })
-  // They name servers and tools, which not every caller may see if callers are distinguished by credentials.
+  // Metrics name servers and tools, which not every caller may see if callers are distinguished by credentials.
   const admitted: OnRequest = (request, reply, done) =>
     (config()?.access.auth ? here : onRequest)(request, reply, done)
   if (metrics)

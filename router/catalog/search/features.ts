@@ -14,17 +14,17 @@ export const LEXICAL_FEATURES = [
   'coverage',
   /** Share of the first hit's name that the query covers. */
   'name coverage',
-  /** How many terms of the query the first hit contains in any form, and their share of the query's weight; that of those it contains as written. */
+  /** How many terms of the query the first hit contains in any form; their share of the query's weight; the share of those that it contains as written. */
   'matched',
   'matched share',
   'matched as written',
   /** How many terms no tool contains in any form, and their share of the query's weight. */
   'unknown',
   'unknown share',
-  /** How many words that are rare in requests for tools, such as names of products, the first hit does not contain; 1 if the first word is one. */
+  /** How many words of the query that are rare in requests for tools, such as names of products, the first hit does not contain; 1 if the query's first term is one of them. */
   'unmatched rare',
   'unmatched rare first',
-  /** How many names of products no tool contains; how many of these are capitalized, and stand where products are named; 1 if a rare word names the first hit's server. */
+  /** How many names of products in the query no tool contains; how many of these are capitalized; how many stand where products are named; 1 if a rare word names the first hit's server. */
   'absent names',
   'absent capitalized',
   'absent products',
@@ -51,7 +51,7 @@ export const SEMANTIC_FEATURES = [
   'nearer kinds',
 ] as const
 
-/** With more such names, and a larger share of them, a query is in a language that the search does not know. */
+/** A query with more such names, and a larger share of them among its terms, is in a language that the search does not know: none of them counts. */
 const MAX_ABSENT_NAMES = 2
 const MAX_ABSENT_SHARE = 0.35
 /** The rest of a long query is ignored. */
@@ -103,17 +103,17 @@ function lexicalFeatures(
   ]
   let weight = 0
   for (const term of all) {
-    const own = term.count * term.weight
-    weight += own
+    const termWeight = term.count * term.weight
+    weight += termWeight
     if (!term.isKnown) {
       sums.unknown++
-      sums.unknownShare += own
+      sums.unknownShare += termWeight
     }
     if (contains(contained, term)) {
       sums.matched++
-      sums.share += own
+      sums.share += termWeight
     } else if (isRare(term.term)) sums.rare++
-    if (contained.has(term.term)) sums.written += own
+    if (contained.has(term.term)) sums.written += termWeight
   }
   const share = (sum: number): number => (weight > 0 ? sum / weight : 0)
   const [opening] = all
@@ -134,7 +134,7 @@ function lexicalFeatures(
   }
 }
 
-/** `fields` and `contained`: the terms of the first hit, by field and all. */
+/** `fields`, `contained`: the terms of the first hit, by field and all together. */
 function productFeatures(
   corpus: Corpus,
   { products: { placed, capital } }: Query,
@@ -161,8 +161,9 @@ function productFeatures(
   }
 }
 
-function isOther(asked: number, own: number): boolean {
-  return asked !== 0 && own !== 0 && (asked & own) === 0
+/** Whether a tool does none of the actions asked for. Both: bits of action classes, 0 if they are not known. */
+function isOther(asked: number, offered: number): boolean {
+  return asked !== 0 && offered !== 0 && (asked & offered) === 0
 }
 
 function termsOf(fields: ToolTerms): ReadonlySet<string> {

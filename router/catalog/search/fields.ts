@@ -6,6 +6,7 @@ import type { NameWord } from './name-coverage.ts'
 import type { SearchDocument } from './search-index.ts'
 import { isPlural, type TermReader, type Word } from './text.ts'
 
+/** The fields of a tool in which words are found, each with its weight in the ranking (FIELD_WEIGHTS). */
 export const FIELDS = [
   'name',
   'server',
@@ -36,6 +37,7 @@ const KIND_WORDS = {
   prompt: 'prompt instructions',
 }
 
+/** Reads the terms of each field of a document. Texts are cut to MAX_TEXT_CHARACTERS. */
 export function readTool(document: SearchDocument, reader: TermReader, lexicon: Lexicon): ToolTerms {
   const { server, serverTitle = '', tool, title = '', kind, uri, keywords } = document
   const parameters = parametersOf(document.inputSchema)
@@ -57,9 +59,10 @@ export function readTool(document: SearchDocument, reader: TermReader, lexicon: 
   }
 }
 
+/** The words of a tool's name without those of its server's name, each once. */
 function ownNameOf(words: readonly Word[], server: readonly string[]): NameWord[] {
-  const own = words.filter(({ term }) => !server.includes(term))
-  return [...new Map(own.map(({ term, text }) => [term, { term, plural: isPlural(text) }])).values()]
+  const kept = words.filter(({ term }) => !server.includes(term))
+  return [...new Map(kept.map(({ term, text }) => [term, { term, plural: isPlural(text) }])).values()]
 }
 
 type Parameter = { name: string; text: string }

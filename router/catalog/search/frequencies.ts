@@ -3,7 +3,7 @@ import { FIELDS, type ToolTerms } from './fields.ts'
 import { documentOf, type Postings } from './postings.ts'
 
 export type Frequencies = {
-  /** Counted when they are first asked for, and kept: 16 bytes for each document that contains the term. */
+  /** The frequencies of a term. Counted at the first call, then cached: 16 bytes for each document that contains the term. */
   of(term: string): TermFrequencies
   /** How many terms each of `FIELDS` of each document has. */
   lengths: Uint32Array
@@ -16,13 +16,14 @@ export type TermFrequencies = {
   counts: Uint16Array
 }
 
+/** How many numbers each document has in `lengths` and `counts`: one for each field. */
 export const WIDTH = FIELDS.length
 const NONE: TermFrequencies = { documents: new Int32Array(), counts: new Uint16Array() }
 
-/** The numbers of all terms, document by document from `starts`, and field by field as long as `lengths` says. */
+/** The numbers of the terms of all documents: those of a document begin at `starts[document]`, and its fields follow each other with the lengths in `lengths`. */
 type Rows = { numbers: Int32Array; starts: Int32Array; lengths: Uint32Array }
 
-/** Yields after every document. All documents are in the postings. */
+/** Yields after every document. `postings` must contain all of these documents. */
 export function* buildFrequencies(
   fields: readonly ToolTerms[],
   postings: Postings,
@@ -58,6 +59,7 @@ function* buildRows(fields: readonly ToolTerms[], { numberOf }: Postings): Gener
   return { numbers, starts, lengths }
 }
 
+/** Counts a term in each field of each document that contains it. `number`: the number of the term. */
 function count(rows: Rows, number: number, postings: Postings, term: string): TermFrequencies {
   const documents = Int32Array.from(postings.of(term), documentOf).sort()
   const counts = new Uint16Array(documents.length * WIDTH)

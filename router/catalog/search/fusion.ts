@@ -59,7 +59,7 @@ const NEAREST = 50
 const PRIOR_TOOLS = 20
 const PRIOR_DEVIATION = 0.11
 
-/** `serverOf`: by document. */
+/** `serverOf`: by document, the number of its server. Allocates the scratch memory that matches are views on. */
 export function createFusion(serverOf: Int32Array): Fusion {
   const size = serverOf.length
   const scores = new Float64Array(size)
@@ -76,11 +76,11 @@ export function createFusion(serverOf: Int32Array): Fusion {
     const scale = lexicalScale(match.coverage)
     const lexicalOf = (document: number): number => {
       if (match.best === 0) return 0
-      const own = match.scores[document] as number
-      const less = Number.isNaN(similarities[document])
+      const score = match.scores[document] as number
+      const reduction = Number.isNaN(similarities[document])
         ? 0
         : (1 - WEIGHTS.server) * match.serverScore(document)
-      return (scale * Math.max(0, own - less)) / match.best
+      return (scale * Math.max(0, score - reduction)) / match.best
     }
     let count = 0
     for (let document = 0; document < size; document++) {
@@ -112,7 +112,7 @@ export function createFusion(serverOf: Int32Array): Fusion {
   }
 }
 
-/** The score of a document before the action counts. */
+/** The weighted sum of a document's lexical and semantic score, before the factor for its action. */
 export function combinedScore(lexical: number, semantic: number, { words }: FusionWeights): number {
   return words * lexical + (1 - words) * semantic
 }
@@ -123,8 +123,8 @@ export function lexicalScale(coverage: number): number {
 }
 
 /**
- * Maps similarity to 0 to 1. A document without a vector yet gets its lexical score: measured with a third of the vectors missing,
- * such tools are found nearly as well as the others, and those lose next to nothing.
+ * Maps a similarity to 0 to 1. A document without a vector yet gets its lexical score: in a measurement with a third of the vectors
+ * missing, such tools were found nearly as well as the others, and the others hardly worse than with all vectors.
  */
 export function semanticOf(similarity: number, lexical: number, { max, min }: SimilarityRange): number {
   if (Number.isNaN(similarity)) return lexical
@@ -142,6 +142,7 @@ type Similarities = {
   standardDeviation: number
 }
 
+/** Returns a function that computes the statistics of the visible documents. Its next call overwrites `similarities`. */
 function createReader(
   size: number,
 ): (similarities: Float32Array, visible: (document: number) => boolean) => Similarities {
@@ -172,7 +173,7 @@ function createReader(
   }
 }
 
-/** The similarity of the nearest document of another server than that of `nearest`; that of nothing, 0, if there is none. */
+/** The greatest similarity among the documents of other servers than that of `nearest`; 0 if there is none above 0. */
 function bestElsewhere(similarities: Float32Array, serverOf: Int32Array, nearest: number): number {
   const server = serverOf[nearest]
   let best = 0
@@ -182,7 +183,7 @@ function bestElsewhere(similarities: Float32Array, serverOf: Int32Array, nearest
   return best
 }
 
-/** The similarity of the first document that is not among the nearest; infinitely small if there is none. */
+/** The similarity of the first document after the `NEAREST` nearest; minus infinity if there is none. `nearest`: scratch memory. */
 function firstBeyond(similarities: Float32Array, nearest: Float64Array): number {
   let count = 0
   for (let document = 0; document < similarities.length; document++) {

@@ -6,10 +6,11 @@ import type { Word } from './text.ts'
 export type Intent = {
   /** Bits of the action classes asked for; 0 if the query does not say. */
   classes: number
+  /** Whether the query begins with a question word. */
   question: boolean
   /** Bits of the classes of all verbs in the query. */
   mentioned: number
-  /** Those of the verbs among its first words: agents write the product before the verb. */
+  /** Bits of the classes of the verbs among its first words: agents often write the product before the verb. */
   early: number
 }
 
@@ -24,14 +25,14 @@ const QUESTIONS = wordSet(
 const PERSONS = wordSet('i we you one')
 /** The verb is early in "google maps get directions". */
 const EARLY_WORDS = 3
-/** Factors for tools that do something other than asked, and for those that read in another way. */
+/** Factors for tools that do something other than asked, and for those that read, as asked, but in another way. */
 const OTHER_ACTION = 0.9
 const OTHER_READING = 0.97
-/** For those that change something if a question asks to read, and that only read if something is to be switched on or off. */
+/** Factor for tools that change something although a question asks to read, and that only read although something is to be switched on or off. */
 const OPPOSITE = 0.8
 
 /** Only the verb that leads, or follows the product's name, counts: others are often nouns (`book`, `record`) or belong to its
- * object. `isProduct`: whether a term is the name of a product that is there. */
+ * object. `isProduct`: whether a term names a product of the catalog. */
 export function intentOf(
   words: readonly Word[],
   lexicon: Lexicon,
@@ -44,23 +45,23 @@ export function intentOf(
   if (verb === start && QUESTIONS.has(words[start]?.text ?? ''))
     return { classes: lexicon.reading, question: true, mentioned, early }
   const first = words[verb]?.term ?? ''
-  const follows = lexicon.action(first) === 0 && isProduct(first)
-  const classes = actionOf(words, follows ? verb + 1 : verb, lexicon)
+  const afterProduct = lexicon.action(first) === 0 && isProduct(first)
+  const classes = actionOf(words, afterProduct ? verb + 1 : verb, lexicon)
   return { classes, question: false, mentioned, early }
 }
 
-/** The factor on a tool's score by its own action classes. What has no tool of its own to switch it is switched by an update. */
+/** The factor on a tool's score by its action classes (bits). An update also fits a request to switch on or off, for which few servers have a separate tool. */
 export function intentFactor(
   { classes, question }: Intent,
-  own: number,
+  toolClasses: number,
   { reading, switching, updating }: Pick<Lexicon, 'reading' | 'switching' | 'updating'>,
 ): number {
   const switches = (classes & switching) !== 0
   const asked = switches ? classes | updating : classes
-  if (asked === 0 || own === 0 || (own & asked) !== 0) return 1
-  const onlyReads = (own & ~reading) === 0
+  if (asked === 0 || toolClasses === 0 || (toolClasses & asked) !== 0) return 1
+  const onlyReads = (toolClasses & ~reading) === 0
   if (question || (switches && onlyReads)) return OPPOSITE
-  return (own & reading) !== 0 && (asked & reading) !== 0 ? OTHER_READING : OTHER_ACTION
+  return (toolClasses & reading) !== 0 && (asked & reading) !== 0 ? OTHER_READING : OTHER_ACTION
 }
 
 function skipLeads(words: readonly Word[], from: number): number {

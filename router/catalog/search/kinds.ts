@@ -38,7 +38,7 @@ function tableOf(kinds: Kinds): { dimensions: number; table: VectorTable } {
   return { dimensions: kinds.dimensions, table: createVectorTable(unitVectors(kinds), prepareDots()) }
 }
 
-/** Of length 1, as those of tools and queries are. */
+/** The vectors of the kinds, scaled to length 1 as those of tools and queries are. */
 function unitVectors({ components, dimensions }: Kinds): Vector[] {
   return Array.from({ length: components.length / dimensions }, (_, kind) => {
     const values = components.subarray(kind * dimensions, (kind + 1) * dimensions)

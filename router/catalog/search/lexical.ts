@@ -17,7 +17,7 @@ export type LexicalMatch = {
   /** Share of the query's weight that the best document covers, 0 to 1. */
   coverage: number
   terms: readonly WeightedTerm[]
-  /** The share of a document's score that it has from its server. */
+  /** The part of a document's score that comes from its server. */
   serverScore(document: number): number
 }
 
@@ -38,7 +38,7 @@ export type LexicalScorer = (query: Query, visible: (document: number) => boolea
 
 /** Weight of the English words for a word of another language. */
 const TRANSLATION_WEIGHT = 0.8
-/** Factor for the neighbours of a known word that no tool uses: it is not a typo but means one of them. */
+/** Factor on the weights of the neighbours of a word that no tool contains: it is not a typing error, but means one of them. */
 const SUBSTITUTE_FACTOR = 1.5
 const MAX_SUBSTITUTE_WEIGHT = 0.8
 /** What the best server adds to the scores of its tools, as a share of the best score. */
@@ -85,12 +85,12 @@ export function nameFactor({ nameCoverage }: Corpus, document: number): number {
   return 1 + NAME_COVERAGE * nameCoverage.of(document)
 }
 
-/** The weight of a term in the score: that of a full match. A term used in place of another counts at most as much as that one (`cap`). */
+/** The score of a full match of a term. `rarity`: its inverse document frequency, at most that of the term that it stands for (`cap`; 0: no limit). */
 export function termWeight(weight: number, rarity: number, cap: number): number {
   return weight * (cap > 0 ? Math.min(rarity, cap) : rarity)
 }
 
-/** Offers every document the best of a term's alternatives. Returns the weight of the heaviest one; 0 if no document contains any. */
+/** Scores every document by the best of a term's alternatives that it contains. Returns the score of a full match of the best one; 0 if no document contains any. */
 function addTerm(
   found: Accumulator,
   tools: TermLists,
@@ -109,7 +109,7 @@ function addTerm(
   return max
 }
 
-/** In the index compounds are joined, and words stemmed. */
+/** Scores documents that contain two words as one. The index has the joined form of compounds unstemmed, and that of words stemmed. */
 function addPair(found: Accumulator, tools: TermLists, size: number, joined: string, weight: number): void {
   for (const form of new Set([joined, stem(joined)]))
     found.offer(tools.of(form), inverseFrequency(tools.count(form), size))
@@ -142,7 +142,7 @@ function addServerPrior(
   return document => share * scoreOf(document)
 }
 
-/** The terms that may stand for a query's term, each with its weight, and the cap on their rarity. */
+/** The terms that may stand for a query's term, each with its weight, and the cap on their rarity. `word`: the term as written; `foreign`: its English stems, if it is of another language. */
 export function alternativesOf(
   { tools, spelling, size }: Corpus,
   lexicon: Lexicon,

@@ -8,7 +8,7 @@ export type Lexicon = {
   neighbours(term: string): ReadonlyMap<string, number> | undefined
   /** Every stem that has neighbours. */
   words(): IterableIterator<string>
-  /** What an abbreviation stands for: `k8s` for `kubernetes`. */
+  /** What an abbreviation stands for: `kubernetes` for `k8s`. */
   expansion(abbreviation: string): string | undefined
   /** A full word with this stem, for display. */
   written(term: string): string
@@ -26,6 +26,7 @@ export type Lexicon = {
 
 /** Share of its weight that a term passes to its neighbour. */
 const NEIGHBOUR = 0.5
+/** Factors on that share by the kind of relation; `jargonBack`: from the jargon to an everyday word; `abbreviationBack`: from one of several words to their abbreviation. */
 const WEIGHTS = {
   synonym: 1,
   group: 0.7,
@@ -35,7 +36,7 @@ const WEIGHTS = {
   abbreviationBack: 0.8,
 }
 const READING = ['get', 'list', 'search', 'download']
-/** Not among them: verbs that do either, such as `run`, whose object says what they do. */
+/** Without verbs such as `run`, which change something or not, depending on their object. */
 const CHANGING = [
   'create',
   'delete',
@@ -100,12 +101,13 @@ export function* buildLexicon(): Generator<void, Lexicon> {
 
 type Edges = Map<string, Map<string, number>>
 
+/** Relates every word of a line to every other. */
 function addGroup(edges: Edges, words: string[], weight: number): void {
   const group = new Set(words)
   for (const from of group) for (const to of group) addEdge(edges, from, to, weight)
 }
 
-/** `k8s kubernetes`; several words lead back to their abbreviation with less weight. */
+/** Adds a line such as `k8s kubernetes`. Several words lead back to their abbreviation with less weight. */
 function addAbbreviation(edges: Edges, [short = '', ...long]: string[]): void {
   for (const word of long) {
     addEdge(edges, short, word, WEIGHTS.abbreviation)
@@ -113,7 +115,7 @@ function addAbbreviation(edges: Edges, [short = '', ...long]: string[]): void {
   }
 }
 
-/** `pod: container workload`: an everyday word leads to the jargon with more weight than the reverse. */
+/** Adds a line such as `pod: container workload`: an everyday word leads to the jargon with more weight than the reverse. */
 function addJargon(edges: Edges, [jargon = '', ...everyday]: string[]): void {
   for (const word of everyday) {
     addEdge(edges, word, jargon, WEIGHTS.jargon)
@@ -121,7 +123,7 @@ function addJargon(edges: Edges, [jargon = '', ...everyday]: string[]): void {
   }
 }
 
-/** The highest weight of several edges counts. */
+/** Adds an edge between two words. If there is one already, the higher weight counts. */
 function addEdge(edges: Edges, from: string, to: string, weight: number): void {
   if (from === to) return
   const row = edges.get(from) ?? new Map<string, number>()
@@ -129,7 +131,7 @@ function addEdge(edges: Edges, from: string, to: string, weight: number): void {
   row.set(to, Math.max(row.get(to) ?? 0, Math.min(1, NEIGHBOUR * weight)))
 }
 
-/** `turn_on` in the list is `turn on` in a query. */
+/** The stems of a verb in the list, separated by spaces: `turn on` for `turn_on`. */
 function stemPhrase(phrase: string): string {
   return phrase.split('_').map(stem).join(' ')
 }

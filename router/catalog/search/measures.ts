@@ -5,7 +5,7 @@ export type FoundTool = { server: string; tool: string }
 /** A group stands for one needed tool; any of its members satisfies it. */
 export type RelevantTool = FoundTool & { group: number }
 
-/** Of one query, or means over queries. A group is found by the first of its members and counts once. */
+/** Measures of one query, or means over queries; each from 0 to 1. A group counts once, at the rank of its first member. */
 export type Measures = {
   recall1: number
   recall5: number
@@ -19,7 +19,7 @@ export type Measures = {
 /** How many of the first hits are considered. */
 export const DEPTH = 10
 
-/** `found` are the first hits, best first. */
+/** Measures the ranking of one query. `found`: the first hits, best first; `relevant`: at least one tool. */
 export function measureRanking(found: readonly FoundTool[], relevant: readonly RelevantTool[]): Measures {
   const ranks = ranksOf(found.slice(0, DEPTH), relevant)
   const recall = (depth: number) => ranks.filter(rank => rank < depth).length / ranks.length
@@ -35,6 +35,7 @@ export function measureRanking(found: readonly FoundTool[], relevant: readonly R
   }
 }
 
+/** The weighted mean of each measure. `parts`: at least one. */
 export function mean(parts: readonly { measures: Measures; weight: number }[]): Measures {
   const total = parts.reduce((sum, part) => sum + part.weight, 0)
   const of = (name: keyof Measures) =>

@@ -13,7 +13,7 @@ export type NameCoverage = {
   hasOtherNumber(document: number, lists: boolean): boolean
   /** Share of the weight of the name's terms that the query covers, 0 to 1. */
   of(document: number): number
-  /** The same names, with other weights of their terms. */
+  /** The same names and the same query, with other weights of the terms. */
   under(rarity: Rarity): NameCoverage
 }
 
@@ -44,7 +44,7 @@ export function* buildNameCoverage(
   return createNameCoverage(words, query, rarity)
 }
 
-/** The words of all names, concatenated, and the number of each of their terms. */
+/** The words of all names, concatenated; those of a name begin at `starts[document]`. `numbers`: the number of each word's term; `terms`: the number of each term. */
 type Words = {
   terms: ReadonlyMap<string, number>
   starts: Int32Array
@@ -52,7 +52,7 @@ type Words = {
   plurals: Uint8Array
 }
 
-/** The weight with which a query contains each term, and whether in the singular or plural; 0 if it does not use it. */
+/** By number of a term: the weight with which the query contains it, and whether in the singular or plural; 0 if it does not contain it. */
 type QueryTerms = { weights: Float64Array; asked: Uint8Array }
 
 const SINGULAR = 1
@@ -61,10 +61,10 @@ const PLURAL = 2
 function createNameCoverage(words: Words, query: QueryTerms, rarity: Rarity): NameCoverage {
   const { terms: numbers, starts, numbers: terms, plurals } = words
   const { weights, asked } = query
-  /** By number of term, computed when it is first asked for. */
+  /** By number of a term; NaN until it is computed. */
   const rarities = new Float64Array(numbers.size).fill(Number.NaN)
   let names: string[] | undefined
-  const learn = (number: number): number => {
+  const computeRarity = (number: number): number => {
     names ??= [...numbers.keys()]
     const rare = rarity(names[number] as string)
     rarities[number] = rare
@@ -96,7 +96,7 @@ function createNameCoverage(words: Words, query: QueryTerms, rarity: Rarity): Na
       for (let at = starts[document] as number; at < (starts[document + 1] as number); at++) {
         const number = terms[at] as number
         let rare = rarities[number] as number
-        if (Number.isNaN(rare)) rare = learn(number)
+        if (Number.isNaN(rare)) rare = computeRarity(number)
         total += rare
         sum += rare * (weights[number] as number)
       }

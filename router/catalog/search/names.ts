@@ -4,14 +4,16 @@ import { isOneEdit } from './edits.ts'
 import type { SearchDocument } from './search-index.ts'
 
 export type Names = {
+  /** Adds the names of a document, in the order of the ids. */
   add(document: number, content: SearchDocument): void
   /**
    * The tools that a query names, each with its exactness (higher is more exact). Empty if it names none. A query of several words
-   * is taken for a mistyped name only with `hasUnknown`: if no tool uses some word of it. Only documents that `isIn` accepts count.
+   * is only taken for a mistyped name if it has a word that no tool uses (`hasUnknown`). Only documents that `isIn` accepts are found.
    */
   named(query: string, hasUnknown: boolean, isIn?: (document: number) => boolean): ReadonlyMap<number, number>
 }
 
+/** `key`: the words of the name in another notation; `word`: one word of the query is the name. */
 const EXACTNESS = { path: 5, name: 4, key: 3, word: 2 }
 /** The query is a name or path with one typing error. */
 export const NEARLY = 1
@@ -38,8 +40,8 @@ export function createNames(): Names {
       put(names, tool, document)
       const toolKeys = new Set([tool, title ?? tool].map(keyOf))
       for (const key of toolKeys)
-        for (const server_ of new Set(['', keyOf(server), keyOf(serverTitle ?? server)]))
-          addKey(`${server_} ${key}`.trim(), document)
+        for (const prefix of new Set(['', keyOf(server), keyOf(serverTitle ?? server)]))
+          addKey(`${prefix} ${key}`.trim(), document)
     },
     named(query, hasUnknown, isIn = () => true) {
       const named = new Map<number, number>()
@@ -106,6 +108,7 @@ function identifiersOf(query: string): string[] {
     .filter(isIdentifier)
 }
 
+/** Whether a query is one word that may be a mistyped name. */
 function mayBeMistyped(query: string): boolean {
   return isIdentifier(query) || /^\S{8,64}$/.test(query)
 }
@@ -114,7 +117,7 @@ function isIdentifier(word: string): boolean {
   return word.length <= MAX_NAME_CHARACTERS && /^\S*([_\-./:]|[a-z][A-Z])\S*$/.test(word)
 }
 
-/** Documents are added in order, so a duplicate can only be the last one. */
+/** Adds a document to a key's list. Documents come in order, so a duplicate can only be the last one. */
 function put(map: Map<string, number[]>, key: string, document: number): void {
   if (key === '') return
   const list = map.get(key)

@@ -3,16 +3,16 @@ import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
 import { editDistance } from '../../../crds/nearest.ts'
 
 const MAX_CHARACTERS = 200
-/** Weight of how much of the wanted name is found in the candidate, against the reverse. */
+/** Weight of the share of the wanted name's trigrams that the candidate has; the reverse share has the rest. */
 const WANTED_SHARE = 0.6
 /** How many of the most similar names are compared letter by letter. */
 const SHORTLIST = 24
 
 /** The `limit` most similar of `names`: by common trigrams and edit distance, then by name. */
 export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
-  const own = trigramsOf(wanted)
+  const wantedTrigrams = trigramsOf(wanted)
   return [...names]
-    .map((name): Near => ({ name, similarity: similarityOf(own, trigramsOf(name)) }))
+    .map((name): Near => ({ name, similarity: similarityOf(wantedTrigrams, trigramsOf(name)) }))
     .sort(bySimilarity)
     .slice(0, SHORTLIST)
     .map(({ name, similarity }) => ({ name, similarity: similarity + editSimilarity(wanted, name) }))
@@ -27,12 +27,13 @@ function bySimilarity(a: Near, b: Near): number {
   return b.similarity - a.similarity || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 }
 
-/** 1 for equal names, 0 for names without a common letter in place. */
+/** 1 minus the edit distance as a share of the longer name; case does not count. */
 function editSimilarity(a: string, b: string): number {
   const [wanted, name] = [a.slice(0, MAX_CHARACTERS).toLowerCase(), b.slice(0, MAX_CHARACTERS).toLowerCase()]
   return 1 - editDistance(wanted, name) / Math.max(wanted.length, name.length, 1)
 }
 
+/** How much two sets of trigrams have in common, 0 to 1. */
 function similarityOf(wanted: ReadonlySet<string>, other: ReadonlySet<string>): number {
   let common = 0
   for (const trigram of wanted) if (other.has(trigram)) common++

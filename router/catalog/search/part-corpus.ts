@@ -17,14 +17,14 @@ import type { Lexicon } from './lexicon.ts'
 import { documentOf, inverseFrequency, NO_POSTINGS, postingOf, stepOf, type TermLists } from './postings.ts'
 import { createSpelling } from './spelling.ts'
 
-/** The lists of a term. */
+/** The postings of a term. */
 export type Lists = ReturnType<TermLists['of']>
 
 /** What all parts of an index share. */
 export type Parts = {
   corpus: Corpus
   lexicon: Lexicon
-  /** The lists of terms of all parts, by part and term, as far as there is room. */
+  /** Cached postings of all parts, by part and term. */
   lists: SizedCache<Lists>
 }
 
@@ -41,10 +41,10 @@ type Part = {
   servers: PartServers
 }
 
-/** By number of server: its first document in the part, -1 without one, and its length in tenths. */
+/** `first`, `lengths`: by number of server, its first document in the part (-1: none), and the length of its words in tenths (see SERVER_TENTHS); `average`: the mean length of the `count` servers in the part. */
 type PartServers = { first: Int32Array; lengths: Float64Array; count: number; average: number }
 
-/** `members` in order; `id`: of the part, for the shared cache. */
+/** `members`: the ids of the part's documents in ascending order; `isIn`: whether a document is one of them; `id`: the number of the part, for the shared cache. */
 export function createPartCorpus(
   { corpus, lexicon, lists }: Parts,
   members: Int32Array,
@@ -110,16 +110,17 @@ function partServers(members: Int32Array, corpus: Corpus): PartServers {
   return { first, lengths: tenths, count, average }
 }
 
-/** What a document adds to its server, by the numbers of its fields from `at`; the first one brings the server's own words. */
+/** What a document adds to its server, in tenths. `numbers`, from `at`: a number for each field, its length or how often it has a term. The server's fields count for its first document. */
 function tenthsOf(numbers: ArrayLike<number>, at: number, isFirst: boolean): number {
-  const own =
+  const ofTool =
     SERVER_TENTHS.name * (numbers[at + NAME] as number) +
     SERVER_TENTHS.description * (numbers[at + DESCRIPTION] as number)
-  if (!isFirst) return own
-  const server = SERVER_TENTHS.server * (numbers[at + SERVER] as number)
-  return own + server + SERVER_TENTHS.serverDescription * (numbers[at + SERVER_DESCRIPTION] as number)
+  if (!isFirst) return ofTool
+  const ofServer = SERVER_TENTHS.server * (numbers[at + SERVER] as number)
+  return ofTool + ofServer + SERVER_TENTHS.serverDescription * (numbers[at + SERVER_DESCRIPTION] as number)
 }
 
+/** Puts the cache in front of `of`. `key`: prefix of the part's entries. */
 function cachedIn(
   cache: SizedCache<Lists>,
   key: string,
@@ -136,6 +137,7 @@ function cachedIn(
   }
 }
 
+/** Counts the documents of the part that contain a term. */
 function countIn({ tools }: Corpus, isIn: Part['isIn']): TermLists['count'] {
   const counts = new BoundedMap<number>(MAX_COUNTS)
   return term => {
@@ -149,6 +151,7 @@ function countIn({ tools }: Corpus, isIn: Part['isIn']): TermLists['count'] {
   }
 }
 
+/** Makes the postings of the documents in the part. */
 function toolLists(frequencies: Frequencies, { isIn, averages }: Part): TermLists['of'] {
   return term => {
     const { documents, counts } = frequencies.of(term)
@@ -163,7 +166,7 @@ function toolLists(frequencies: Frequencies, { isIn, averages }: Part): TermList
   }
 }
 
-/** The same additions in the same order as when the whole's postings are made: another order rounds in another way. */
+/** The weight of a term in a document. Adds the same numbers in the same order as the build of the whole index, since another order would round differently. */
 function weightOf(
   counts: Uint16Array,
   at: number,
@@ -185,6 +188,7 @@ function weightOf(
   return weight
 }
 
+/** Makes the postings of the servers in the part, as documents of their own. */
 function serverLists(corpus: Corpus, { isIn, servers }: Part): TermLists['of'] {
   const tenthsBy = (term: string): Map<number, number> => {
     const { documents, counts } = corpus.frequencies.of(term)

@@ -6,10 +6,10 @@ import type { SearchDocument, SearchOptions, VectorTable } from './search-index.
 
 /** Postings in the cached lists of all parts: at most 8 MB. */
 const LIST_ROOM = 2_000_000
-/** What a list takes besides its postings, in postings. */
+/** The memory that a list takes besides its postings, in the size of a posting. */
 const OVERHEAD = 50
 
-/** Makes indexes of parts, given the ids of their documents in ascending order. */
+/** Returns the function that makes the index of a part from the ids of its documents, in ascending order. */
 export function createParts(
   sources: IndexSources,
   indexOf: (sources: IndexSources) => Omit<LexicalIndex, 'under'>,
@@ -22,18 +22,18 @@ export function createParts(
     const places = placesOf(members, corpus.documents.length)
     const isIn = (document: number) => (places[document] as number) >= 0
     const index = indexOf({ ...sources, corpus: createPartCorpus(parts, members, isIn, made++) })
-    const ask = (options: SearchOptions) => inWhole(options, places, members, scattered)
+    const optionsInWhole = (options: SearchOptions) => inWhole(options, places, members, scattered)
     return {
       ...index,
       get documents() {
         return Array.from(members, document => corpus.documents[document] as SearchDocument)
       },
       search(query, options) {
-        const { hits, total } = index.search(query, ask(options))
+        const { hits, total } = index.search(query, optionsInWhole(options))
         const toPlace = (document: number) => places[document] as number
         return { hits: hits.map(hit => ({ ...hit, document: toPlace(hit.document) })), total }
       },
-      explain: (query, options) => index.explain(query, ask(options)),
+      explain: (query, options) => index.explain(query, optionsInWhole(options)),
       under: some => under(some.map(place => members[place] as number)),
     }
   }
@@ -71,6 +71,7 @@ function inWhole(
   }
 }
 
+/** The vectors of a part as a table of the whole: similarities of documents outside of the part are NaN. `scattered`: memory for them. */
 function scatterTable(
   table: VectorTable,
   places: Int32Array,
@@ -82,10 +83,10 @@ function scatterTable(
     isFamiliar: table.isFamiliar,
     isKnown: document => table.isKnown(places[document] as number),
     similarities(query) {
-      const own = table.similarities(query)
+      const ofPart = table.similarities(query)
       scattered.fill(Number.NaN)
       for (let place = 0; place < members.length; place++)
-        scattered[members[place] as number] = own[place] as number
+        scattered[members[place] as number] = ofPart[place] as number
       return scattered
     },
   }

@@ -5,7 +5,7 @@ import { Index } from 'flexsearch'
 export type Posting = number
 
 export type TermLists = {
-  /** The postings of a term. Not to be changed. */
+  /** The postings of a term. Callers must not change them. */
   of(term: string): Uint32Array
   /** How many documents contain the term: its document frequency. */
   count(term: string): number
@@ -32,10 +32,12 @@ const STEP_BITS = 5
 const IMPACTS = Float64Array.from({ length: STEPS }, (_, step) => 1 - step / (STEPS - 1))
 export const NO_POSTINGS: Uint32Array = new Uint32Array(0)
 
+/** `step`: of the impact, from 0. */
 export function postingOf(document: number, step: number): Posting {
   return (document << STEP_BITS) | step
 }
 
+/** The id of the document. */
 export function documentOf(posting: Posting): number {
   return posting >>> STEP_BITS
 }
@@ -54,7 +56,7 @@ export function inverseFrequency(count: number, size: number): number {
 export function createPostings(saturation: number): PostingsBuilder {
   const numbers = new Map<string, number>()
   let size = 0
-  /** The terms of the document that is being added, and their steps; a query is one term. */
+  /** The terms of the document that is being added, and their steps. Undefined during a search, whose text is one term. */
   let adding: { terms: string[]; steps: number[] } | undefined
   const index = new Index<false, false, false>({
     tokenize: 'strict',

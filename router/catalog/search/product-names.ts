@@ -1,18 +1,18 @@
-/** Tells names of products from other words: well-known ones, and words of no language that requests for tools use. Pure. */
+/** Distinguishes names of products from other words: well-known products, and rare words that are not English, not even mistyped. Pure. */
 import products from './data/products.json' with { type: 'json' }
 import { isEnglish } from './english-words.ts'
 import { isRare } from './rare-words.ts'
 import type { SearchDocument } from './search-index.ts'
 import { stem, wordsOf } from './text.ts'
 
-/** Shorter words are too similar to each other to tell typing errors. */
+/** Shorter words are too similar to each other to recognize typing errors. */
 const MIN_EDIT_CHARACTERS = 5
 const ASCII = /^[a-z]{3,24}$/
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
 
 const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem))
 
-/** `term`: a stem. Words with other letters than those of English belong to another language, not to a product. */
+/** Whether a stem is the name of a product. Words with letters other than a to z are words of another language. */
 export function isProductName(term: string): boolean {
   if (PRODUCTS.has(term)) return true
   return ASCII.test(term) && isRare(term) && !isEnglish(term) && !isMistyped(term)
@@ -25,11 +25,12 @@ export function productTermsOf({ server, serverTitle = '' }: SearchDocument): st
     .filter(isRare)
 }
 
-/** Whether one typing error makes it of a word. */
+/** Whether the term is an English word with one typing error. */
 function isMistyped(term: string): boolean {
   return term.length >= MIN_EDIT_CHARACTERS && edits(term).some(isEnglish)
 }
 
+/** All strings that one swapped, missing, added or replaced letter makes of a term. */
 function* edits(term: string): Generator<string> {
   for (let at = 0; at <= term.length; at++) {
     const [before, after] = [term.slice(0, at), term.slice(at)]

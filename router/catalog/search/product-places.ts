@@ -9,10 +9,11 @@ export type ProductPlaces = {
 }
 
 const BEFORE: ReadonlySet<string> = new Set('in on from with via using into inside'.split(' '))
-/** A query of so few words is no sentence: `send message slack`. */
+/** A query of at most this many words is not a sentence: `send message slack`. */
 const FEW_WORDS = 5
 const CAPITAL = /\p{Lu}[\p{L}\p{N}]+/gu
 
+/** `words`: those of `text`; `termOf`: the stem of a word in lower case. */
 export function productPlaces(
   text: string,
   words: readonly Word[],

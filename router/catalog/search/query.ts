@@ -22,10 +22,11 @@ export type Query = {
 
 export type QueryTerm = { count: number; word: string }
 
+/** Weights of adjacent words joined to one: see pairsOf. */
 const PAIR = 0.5
 const WHOLE_PAIR = 1
 
-/** `isProduct`: whether a term is the name of a product that is there. */
+/** Reads at most MAX_QUERY_CHARACTERS and MAX_QUERY_WORDS. `isProduct`: whether a term names a product of the catalog. */
 export function readQuery(
   text: string,
   lexicon: Lexicon,
@@ -36,9 +37,9 @@ export function readQuery(
   const translation = translate(bounded)
   const words = wordsOf(translation?.read ?? bounded).slice(0, MAX_QUERY_WORDS)
   const terms = new Map<string, QueryTerm>()
-  const silent = new Set(translation?.functionWords)
+  const functionWords = new Set(translation?.functionWords)
   for (const { text: word, term } of words) {
-    if (isStopword(word) || silent.has(word)) continue
+    if (isStopword(word) || functionWords.has(word)) continue
     const known = terms.get(term)
     if (known) known.count++
     else terms.set(term, { count: 1, word })
@@ -55,8 +56,8 @@ export function readQuery(
 }
 
 /**
- * Words that are also written as one: `site map`, `GitHub`, `on call`. If one of them is a stopword, or they were written as one,
- * only the joined form is used, with full weight.
+ * Adjacent words, joined, since tools may write them as one: `site map`, `GitHub`, `on call`. They have full weight if one of them is a
+ * stopword or the query wrote them as one; two stopwords are not joined.
  */
 function pairsOf(words: readonly Word[]): Map<string, number> {
   const pairs = new Map<string, number>()
@@ -71,14 +72,14 @@ function pairsOf(words: readonly Word[]): Map<string, number> {
   return pairs
 }
 
-/** English stems by foreign term; a word without a term of its own (Han) adds its English words as terms. */
+/** English stems by foreign term; a word that is not a term itself (Han) adds its English stems to `terms`. */
 function translationsOf(translation: Translation, terms: Map<string, QueryTerm>): Map<string, string[]> {
   const foreign = new Map<string, string[]>()
   for (const { word, english } of translation.words) {
-    const own = wordsOf(word).map(part => part.term)
+    const wordTerms = wordsOf(word).map(part => part.term)
     const stems = english.map(stem)
-    for (const term of own) foreign.set(term, [...new Set([...(foreign.get(term) ?? []), ...stems])])
-    if (own.some(term => terms.has(term))) continue
+    for (const term of wordTerms) foreign.set(term, [...new Set([...(foreign.get(term) ?? []), ...stems])])
+    if (wordTerms.some(term => terms.has(term))) continue
     for (const term of stems) if (!terms.has(term)) terms.set(term, { count: 1, word: term })
   }
   return foreign

@@ -20,13 +20,14 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 /** The answer with what `explain` needs. */
 export type Ranked = SearchAnswer & {
   query: Query
+  /** The documents that the query names, each with its exactness. */
   named: ReadonlyMap<number, number>
   match?: Match
   /** Absent without hits. */
   rated?: Rating
 }
 
-/** Of the first hit. */
+/** How much confidence the first hit deserves, and why. */
 type Rating = { features: Features; confidence: Confidence }
 
 export type Ranking = (text: string, options: SearchOptions) => Ranked
@@ -48,12 +49,12 @@ export function createRanking(
     const { hits, scores, best } = match
     const named = visibleOnly(names.named(query.text, hasUnknown(query, corpus)), visible)
     const unmatched = [...named.keys()].filter(document => scores[document] === 0)
-    const before = (a: number, b: number) =>
+    const compare = (a: number, b: number) =>
       (named.get(b) ?? 0) - (named.get(a) ?? 0) ||
       (scores[b] as number) - (scores[a] as number) ||
       compareNames(documents[a] as SearchDocument, documents[b] as SearchDocument) ||
       a - b
-    const order = bestOf([unmatched, hits], limit, before)
+    const order = bestOf([unmatched, hits], limit, compare)
     const rated = order[0] === undefined ? undefined : ratingOf(corpus, query, match, order[0], scratch)
     const minScore =
       rated && rated.confidence.value >= rated.confidence.threshold ? MIN_SHARE * best : Infinity
@@ -66,9 +67,9 @@ export function createRanking(
       const relevance = (rated?.confidence.value ?? 0) * share
       return { document, relevance, weak: isWeak(document), exact: false }
     }
-    const passing = (count: number, document: number) =>
+    const countStrong = (count: number, document: number) =>
       named.has(document) || isWeak(document) ? count : count + 1
-    const total = hits.reduce(passing, named.size)
+    const total = hits.reduce(countStrong, named.size)
     return { query, named, match, rated, hits: order.map(toHit), total }
   }
 }
@@ -78,6 +79,7 @@ function ratingOf(corpus: Corpus, query: Query, match: Match, first: number, { n
   return { features, confidence: confidenceIn(features, match.fused?.isPending ?? false) }
 }
 
+/** Whether the query has a term that no tool contains. */
 function hasUnknown(query: Query, { tools }: Corpus): boolean {
   return query.terms.keys().some(term => tools.count(term) === 0)
 }
@@ -89,19 +91,19 @@ function visibleOnly(
   return new Map([...named].filter(([document]) => visible(document)))
 }
 
-/** The first `limit` of all candidates in order, without sorting the rest. */
+/** The first `limit` of all candidates in the order of `compare`, without sorting the rest. */
 function bestOf(
   candidates: readonly Iterable<number>[],
   limit: number,
-  before: (a: number, b: number) => number,
+  compare: (a: number, b: number) => number,
 ): number[] {
   const best: number[] = []
   for (const list of candidates)
     for (const candidate of list) {
-      if (best.length >= limit && (limit <= 0 || before(candidate, best[limit - 1] as number) >= 0)) continue
+      if (best.length >= limit && (limit <= 0 || compare(candidate, best[limit - 1] as number) >= 0)) continue
       if (best.length >= limit) best.pop()
       let at = best.length
-      while (at > 0 && before(candidate, best[at - 1] as number) < 0) at--
+      while (at > 0 && compare(candidate, best[at - 1] as number) < 0) at--
       best.splice(at, 0, candidate)
     }
   return best

@@ -41,6 +41,7 @@ export type Scratch = {
   nearKinds: NearKindsReader
 }
 
+/** Allocates the memory for all documents of the whole index. */
 export function createScratch({ documents, serverCount, serverOf }: Corpus): Scratch {
   return {
     found: createAccumulator(documents.length),
@@ -72,9 +73,12 @@ export function createScorer(
 
 /** Distinguishes similar tools of a server: a factor by whether a tool's action, and the number of objects (one or many), are those of the query. */
 export function siblingFactor(query: Query, document: number, corpus: Corpus, lexicon: Lexicon): number {
-  const own = corpus.actions[document] as number
+  const toolClasses = corpus.actions[document] as number
   const { intent } = query
-  const action = Math.min(intentFactor(intent, own, lexicon), readingFirst(intent, own, lexicon))
-  const isOther = corpus.nameCoverage.hasOtherNumber(document, (own & lexicon.listing) !== 0)
-  return isOther ? action * OTHER_NUMBER : action
+  const action = Math.min(
+    intentFactor(intent, toolClasses, lexicon),
+    readingFirst(intent, toolClasses, lexicon),
+  )
+  const differsInNumber = corpus.nameCoverage.hasOtherNumber(document, (toolClasses & lexicon.listing) !== 0)
+  return differsInNumber ? action * OTHER_NUMBER : action
 }

@@ -36,6 +36,7 @@ export interface SearchIndex {
 }
 
 export type SearchOptions = {
+  /** The maximum number of hits. */
   limit: number
   visible?: (document: number) => boolean
   /** To search by meaning too: the vector of the result of `queryText`, and those of the documents. */
@@ -107,7 +108,7 @@ export type ExplainedHit = {
   kind?: SearchDocument['kind']
   relevance: number
   weak: boolean
-  /** How exactly the query names it, where it does. */
+  /** How exactly the query names it; absent if it does not. */
   named?: 'path' | 'name' | 'words' | 'word' | 'nearly'
   /** The terms of the query that it contains: the matching alternative, the fields that contain it, and the score. */
   matched: { term: string; by: string; fields: string[]; score: number }[]
@@ -115,13 +116,13 @@ export type ExplainedHit = {
   nameFactor: number
   /** Added after that: the share of its server. */
   serverScore: number
-  /** The sum of all this, divided by the greatest one, 0 to 1; with vectors, less of its server's share, and less if the coverage is low. */
+  /** The resulting lexical score, divided by the best one, 0 to 1. With vectors, its server's share counts less, and all of it less if the coverage is low. */
   lexical: number
   /** Similarity to the query; absent without a vector. */
   cosine?: number
   /** The similarity mapped to 0 to 1; without a vector, the lexical score. */
   semantic?: number
-  /** Factor on both: whether it does what the query asks to be done, to one or to many as asked. */
+  /** Factor on the combined score: whether it does what the query asks for, to one object or to many as asked. */
   actionFactor: number
   /** What hits are ordered by, unless the query names one. */
   score: number

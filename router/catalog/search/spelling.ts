@@ -12,7 +12,7 @@ const WEIGHT = { edit: 0.6, twoEdits: 0.4, prefix: 0.4, skeleton: 0.6, clipped: 
 const MIN_EDIT_CHARACTERS = 4
 const MIN_TWO_EDITS_CHARACTERS = 8
 const MIN_CLIPPED_CHARACTERS = 3
-/** Maximum difference in length if one word is a prefix of the other. */
+/** If one word is a prefix of the other: how many characters the word of the index may be longer, and shorter. */
 const MAX_LONGER = 5
 const MAX_SHORTER = 4
 /** An abbreviated word keeps at least this share of the letters. */
@@ -21,6 +21,7 @@ const MIN_CLIPPED_SHARE = 0.35
 /** Words that may have been meant, by their first letter. */
 export type Vocabulary = ReadonlyMap<string, readonly string[]>
 
+/** Groups words by their first letter, without very short ones. */
 export function createVocabulary(all: Iterable<string>): Vocabulary {
   const byLetter = new Map<string, string[]>()
   for (const word of all) {
@@ -32,7 +33,7 @@ export function createVocabulary(all: Iterable<string>): Vocabulary {
   return byLetter
 }
 
-/** `count` is the frequency of a word: of several likely words the most frequent is chosen. Others than `isWord` accepts do not exist. */
+/** `count`: how many documents contain a word; of equally similar words the most frequent comes first. Words that `isWord` refuses are never suggested. */
 export function createSpelling(
   vocabulary: Vocabulary,
   count: (word: string) => number,
@@ -66,7 +67,7 @@ function readUnknown(text: string): Unknown {
   return { text, stem: stem(text), clip, skeleton: skeletonOf(clip) }
 }
 
-/** Words of the index are stems; a mistyped word may be more similar to the full form: `crete` to `create`, not to `creat`. */
+/** The weight of a word that may have been mistyped, otherwise 0. Words of the index are stems; a mistyped word may be more similar to the full form: `crete` to `create`, not to `creat`. */
 function mistyped(unknown: Unknown, word: string): number {
   const longer = word.length - unknown.text.length
   if (unknown.text.length < MIN_EDIT_CHARACTERS || longer > 2 || longer < -3) return 0
@@ -81,6 +82,7 @@ function fullForm(word: string): string {
   return word.endsWith('i') ? `${word.slice(0, -1)}y` : `${word}e`
 }
 
+/** The weight of a word of which the unknown one is the beginning, or the reverse, otherwise 0. */
 function cutShort(unknown: string, word: string): number {
   const longer = word.length - unknown.length
   if (
@@ -95,7 +97,7 @@ function cutShort(unknown: string, word: string): number {
   return 0
 }
 
-/** `scrnshot`, `usr`, `msg`, `pkg`: letters left out, mostly vowels. */
+/** The weight of a word that may have been abbreviated by leaving out letters, mostly vowels (`scrnshot`, `usr`, `msg`, `pkg`), otherwise 0. */
 function clipped({ clip, skeleton }: Unknown, word: string): number {
   if (clip.length < MIN_CLIPPED_CHARACTERS || clip.length >= word.length || !isSubsequence(clip, word))
     return 0

@@ -60,6 +60,7 @@ export function createStemmer(): Stemmer {
 export type TermReader = {
   /** Stemmed terms without stopwords, each compound followed by its joined form. */
   terms(text: string | undefined): string[]
+  /** The words of a text in order, stopwords included. */
   words(text: string): Word[]
 }
 
@@ -96,6 +97,7 @@ function termsOfRun(characters: string, stemWord: Stemmer): string[] {
   return terms
 }
 
+/** The words of a run of characters; CJK text yields bigrams. */
 function splitRun(characters: string): string[] {
   if (!CJK.test(characters)) return splitWords(characters)
   return [...bigrams(characters), ...splitWords(characters.replace(CJK_RUN, ' '))]

@@ -23,32 +23,32 @@ export type Translation = {
 
 type KnownWord = { word: string; english: readonly string[] }
 
-/** Returns undefined for a query that looks English. Remembers the last query. */
+/** Returns undefined for a query that looks English. Caches the last translation. */
 export type Translator = (query: string) => Translation | undefined
 
-/** `isProduct`: whether a term is the name of a product that is there. */
+/** `isProduct`: whether a term names a product of the catalog. */
 export type MakeTranslator = (isProduct: (term: string) => boolean) => Translator
 
 const TOKEN = /[\p{L}\p{N}_.\-']+/gu
 const LETTER = /\p{L}/u
-/** Chinese, Japanese and Korean, which are read from entry to entry: the first two are written without spaces, Korean words have endings. */
+/** Chinese, Japanese and Korean, whose words are found by the entries of the word list: the first two are written without spaces, Korean words have endings. */
 const UNSPACED = /[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+/g
 const KANA = /[\u3040-\u30ff]/
 const HANGUL = /[\uac00-\ud7af]/
-/** So many characters of these languages count as one word. */
+/** How many characters of these languages count as one word. */
 const CHARACTERS_PER_WORD = 2
-/** English words that the filter of English words is too short for. */
+/** English words that are too short for the filter of English words. */
 const SHORT_ENGLISH: ReadonlySet<string> = new Set(
   'ad ai am an as at be by do eg go he hi id ie if in is it me my no of oh ok on or os ox pa pi re so to tv up us vs we'.split(
     ' ',
   ),
 )
-/** What French and Italian write before a word without a space, and French after it. */
+/** Elided articles and the like before a word in French and Italian (`l'`, `dell'`), and pronouns after a verb in French (`-moi`). */
 const ELISION = /^(?:qu|[cdjlmnst]|all|dall|dell|nell|quest|sull|un)'/
 const ENCLITIC = /-(?:ce|ci|elle|il|ils|je|la|le|les|moi|nous|on|t-elle|t-il|tu|vous)$/
 /** Minimum share of foreign words. */
 const MIN_FOREIGN_SHARE = 0.3
-/** Two words, one of which may be an English word or a name too (see QueryWord). */
+/** Minimum sum of the foreignness of words: two words, one of which may also be an English word or a name. */
 const MIN_FOREIGN_WORDS = 1.5
 
 /** A word of a query, and how little it looks like English: 0 for a common word of requests and for a product, 0.5 for a rare word, which may be a name, and 1 for others. */
@@ -56,16 +56,16 @@ type QueryWord = {
   word: string
   isProduct: boolean
   foreignness: number
-  /** The same where it is a function word of a language: these are common in requests only because they are parts of names. */
+  /** The foreignness if it is a function word of a language, even one that is common in requests: there it is only a part of names. */
   asFunctionWord: number
 }
 
 /** The word lists are shared by all translators. */
 export function prepareTranslators(): MakeTranslator {
   const lists = createWordLists()
-  const ofProducts = Object.entries(products).flat()
-  const ofLexicon = new Set(
-    [lexicon.neighbours, lexicon.jargon, ofProducts]
+  const productWords = Object.entries(products).flat()
+  const lexiconWords = new Set(
+    [lexicon.neighbours, lexicon.jargon, productWords]
       .flat()
       .join(' ')
       .toLowerCase()
@@ -75,7 +75,8 @@ export function prepareTranslators(): MakeTranslator {
     const readWord = (word: string): QueryWord => {
       const term = stem(word)
       if (isProduct(term)) return { word, isProduct: true, foreignness: 0, asFunctionWord: 0 }
-      const isCommon = word.length < 2 || ofLexicon.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)
+      const isCommon =
+        word.length < 2 || lexiconWords.has(word) || SHORT_ENGLISH.has(word) || isStopword(word)
       const asFunctionWord = isCommon ? 0 : isEnglish(term) ? 0.5 : 1
       return { word, isProduct: false, foreignness: isRare(term) ? asFunctionWord : 0, asFunctionWord }
     }
@@ -92,7 +93,7 @@ export function prepareTranslators(): MakeTranslator {
   }
 }
 
-/** A query counts as Chinese, Japanese or Korean by its share of such words. Runs of their characters are read from entry to entry. */
+/** Undefined if too few of the words are Chinese, Japanese or Korean. Runs of their characters are split into entries of the word list. */
 function translateUnspaced(text: string, lists: WordLists): Translation | undefined {
   const runs = (text.match(UNSPACED) ?? []).join('')
   const others = (text.replace(UNSPACED, ' ').match(TOKEN) ?? []).filter(token => LETTER.test(token))
@@ -135,7 +136,7 @@ function isUnspaced(token: string): boolean {
 
 /**
  * A query counts as foreign if enough of its words are function words or known words of one language, and more than those that are only
- * English. The language that knows most of them is taken, and of two that know as many the one with more function words.
+ * English. The language that knows the most of them is taken; of two that know equally many, the one with more function words.
  */
 function translateSpaced(tokens: readonly QueryWord[], lists: WordLists): Translation | undefined {
   const words = [...new Map(tokens.map(token => [token.word, token])).values()].filter(({ word }) =>
@@ -164,6 +165,7 @@ function tokensOf(text: string): string[] {
     .filter(token => token !== '')
 }
 
+/** How much of a query one language explains. `foreign`: the sum of its known words' foreignness; `english`: how many words are only English. */
 type Count = { list: WordList; foreign: number; english: number; functionWords: number }
 
 function countIn(list: WordList, words: readonly QueryWord[]): Count {
@@ -195,7 +197,7 @@ function translateWords(list: WordList, tokens: readonly QueryWord[]): Translati
     if (!isProduct && list.functionWords.has(word)) functionWords.add(word)
     else if (english) {
       known.set(word, english)
-      // A word that is the same in English has other translations in case it is another word.
+      // If the best translation is the word itself, the others are for the case that another word was meant.
       text.push(...(english[0] === word ? [word] : english))
     } else text.push(word)
   }

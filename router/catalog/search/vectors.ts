@@ -5,7 +5,7 @@ import type { VectorTable } from './search-index.ts'
 
 /**
  * `vectors` in the order of the documents, undefined for those not encoded yet; a vector whose dimensions differ from the first
- * one's is ignored. `isFamiliar`: they are the embedded encoder's. Takes a millisecond or two for 10,000.
+ * one's is ignored. `isFamiliar`: they are the embedded encoder's. Takes a millisecond or two for 10,000 vectors.
  */
 export function createVectorTable(
   vectors: readonly (Vector | undefined)[],

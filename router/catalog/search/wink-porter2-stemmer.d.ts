@@ -1,4 +1,4 @@
-/** The stemmer ships no types of its own. */
+/** The package has no type declarations. */
 declare module 'wink-porter2-stemmer' {
   function stem(word: string): string
   export = stem

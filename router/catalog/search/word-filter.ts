@@ -1,8 +1,11 @@
-/** A Bloom filter of words: knows all that it was made of, and takes one of some thousands of others for one of them. Pure. */
+/** A Bloom filter of words: accepts all words that it was made of, and about one in some thousands of other words. Pure. */
 
+/** Whether a word is in the filter; seldom true for a word that is not. */
 export type WordFilter = (word: string) => boolean
 
+/** How many bits each word sets. */
 const HASHES = 14
+/** Constants of FNV-1a with 32 bits, and another start value for the second hash. */
 const [BASIS, PRIME] = [0x811c9dc5, 0x01000193]
 const OTHER_BASIS = 0x9747b28c
 
@@ -13,7 +16,7 @@ export function readWordFilter(filter: string): WordFilter {
   return word => bitsOf(word, size).every(bit => ((bytes[bit >> 3] as number) & (1 << (bit & 7))) !== 0)
 }
 
-/** The bits of a word in a filter of `size` bits. */
+/** The positions of the bits of a word in a filter of `size` bits. */
 export function* bitsOf(word: string, size: number): Generator<number> {
   const step = hash(word, OTHER_BASIS) | 1
   let at = hash(word, BASIS)
@@ -23,7 +26,7 @@ export function* bitsOf(word: string, size: number): Generator<number> {
   }
 }
 
-/** FNV-1a, mixed once more: its low bits alone are too alike for similar words. */
+/** FNV-1a, mixed once more, since its low bits are too alike for similar words. */
 function hash(word: string, basis: number): number {
   let value = basis
   for (let at = 0; at < word.length; at++) value = Math.imul(value ^ word.charCodeAt(at), PRIME)

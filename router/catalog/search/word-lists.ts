@@ -1,4 +1,4 @@
-/** Word lists of other languages: which words are known, and their English. */
+/** Word lists of other languages: the words that are known, and their English translations. */
 import { fold } from '../../../core/catalog/identifiers.ts'
 import { type Language, readWordLists, type WrittenWords } from '../../semantic/read-word-lists.ts'
 
@@ -22,13 +22,14 @@ export type Meaning = {
 /** Languages whose words are separated by spaces. */
 export const SPACED: readonly Language[] = ['de', 'es', 'fr', 'it', 'nl', 'pl', 'pt', 'ru', 'tr']
 
-/** An entry that ends in it is a stem. */
+/** An entry that ends in this character is a stem. */
 const STEM = '*'
 const MIN_STEM_CHARACTERS = 3
-/** An inflected word has at most so many characters more than its stem, also if that is a short one. */
+/** An inflected word has at most this many characters more than its stem. */
 const MAX_ENDING_CHARACTERS = 5
 /** Longer endings are seldom inflections. */
 const MAX_USUAL_ENDING_CHARACTERS = 2
+/** The certainty of words with such endings, and of compounds. */
 const UNCERTAIN = 0.5
 /** Languages that write compounds as one word. */
 const COMPOUNDING: ReadonlySet<Language> = new Set<Language>(['de', 'nl'])
@@ -52,7 +53,7 @@ export function createWordLists(): WordLists {
   }
 }
 
-/** A text as entries are compared: lower case, without accents, with straight apostrophes. */
+/** A text in the form in which entries are compared: lower case, without accents, with straight apostrophes. */
 export function foldWord(text: string): string {
   return fold(text).toLowerCase().replaceAll('’', "'")
 }
@@ -60,8 +61,8 @@ export function foldWord(text: string): string {
 function listOf(language: Language, { functionWords, words }: WrittenWords): WordList {
   const silent = new Set(foldWord(functionWords).split(' '))
   const entries = new Map<string, readonly string[]>()
-  for (const [english, own] of Object.entries(words))
-    for (const entry of foldWord(own).split(' ')) entries.set(entry, english.split(/[ _]/))
+  for (const [english, foreign] of Object.entries(words))
+    for (const entry of foldWord(foreign).split(' ')) entries.set(entry, english.split(/[ _]/))
   const find: Find = word => {
     const english = entries.get(word)
     return english ? { english, certainty: 1 } : byStem(entries, word)
@@ -84,7 +85,7 @@ function listOf(language: Language, { functionWords, words }: WrittenWords): Wor
 
 type Find = (word: string) => Meaning | undefined
 
-/** By the longest stem. */
+/** What an inflected word means, by the longest stem that it begins with. */
 function byStem(entries: ReadonlyMap<string, readonly string[]>, word: string): Meaning | undefined {
   const minLength = Math.max(MIN_STEM_CHARACTERS, word.length - MAX_ENDING_CHARACTERS)
   for (let length = word.length; length >= minLength; length--) {
@@ -95,7 +96,7 @@ function byStem(entries: ReadonlyMap<string, readonly string[]>, word: string): 
   return undefined
 }
 
-/** The best word for each half. */
+/** What a compound of two known words means: the best English word for each half. */
 function ofCompound(find: Find, word: string): Meaning | undefined {
   if (word.length < MIN_COMPOUND_CHARACTERS || word.length > MAX_COMPOUND_CHARACTERS) return undefined
   for (let at = MIN_PART_CHARACTERS; at <= word.length - MIN_PART_CHARACTERS; at++) {
