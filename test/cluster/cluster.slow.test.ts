@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
+import { until } from '../e2e/support/until.ts'
 import { skipCluster } from './available.ts'
 import { type Cluster, type OwnCluster, startCluster } from './cluster.ts'
 import { clusterConfig } from './config.ts'
@@ -91,7 +92,9 @@ test('pods keep running while the API server is down, and are the same afterward
 
 test('a restarted containerd finds its pods again', { skip }, async () => {
   await cluster.restart('node2/containerd')
-  assert.equal(await kubectl('exec', 'greeter', '--', NODE_IN_IMAGE, '-p', '6 * 7'), '42\n')
+  // The kubelet connects to it again a moment later.
+  const run = () => kubectl('exec', 'greeter', '--', NODE_IN_IMAGE, '-p', '6 * 7')
+  assert.equal(await until('a command runs in the pod', run, 60_000), '42\n')
 })
 
 test('a node is unreachable until its link is repaired', { skip }, async () => {
