@@ -57,9 +57,16 @@ async function run(
   leaseClient: KubeClient,
   log: Log,
 ): Promise<void> {
-  const { settings, namespace = access.namespace, modelFile, tracing: wanted, console, ...rest } = config
+  const {
+    settings,
+    namespace = access.namespace,
+    modelFile,
+    tracing: tracingConfig,
+    console,
+    ...rest
+  } = config
   const page = console && (await readConsolePage())
-  const tracing = await openTracing(wanted, 'portolan-operator', log)
+  const tracing = await openTracing(tracingConfig, 'portolan-operator', log)
   const openEncoder = () =>
     createEmbeddedEncoder({
       modelFile,
@@ -67,10 +74,10 @@ async function run(
     })
   const all = { ...rest, settings: { ...settings, namespace }, client, leaseClient, openEncoder }
   const { tracer } = tracing ?? {}
-  const shown = console && page && { ...console, page }
+  const consoleWithPage = console && page && { ...console, page }
   const operator = await startOperator({
     ...all,
-    console: shown,
+    console: consoleWithPage,
     createControllers,
     log,
     tracer,

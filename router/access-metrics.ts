@@ -1,19 +1,20 @@
-/** Metrics of who was let in, denied and limited: by rule and reason, which manifests bound, never by user. */
+/** Metrics of what was allowed, denied and limited: by rule and reason, whose number the manifests limit, never by user. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { upTo } from '../core/metrics.ts'
 import { createCounts } from './call-metrics.ts'
 
 export type AccessMetrics = {
-  /** A call, a credential or a request was decided upon. */
+  /** Counts a decision about a call, a credential or a request. */
   decided(labels: { decision: string; rule?: string; reason?: string }): void
+  /** Counts an audit line that could not be written. */
   auditLost(): void
-  /** `times`: 0 says that there will be such fetches. */
+  /** Counts fetches of an issuer's keys. `times`: 0 creates the series before the first fetch. */
   keysFetched(issuer: string, ok: boolean, times?: number): void
-  /** `ages`: of the keys of each issuer, in milliseconds; called at each scrape. */
+  /** `ages`: returns the age of each issuer's keys in milliseconds; called at each scrape. */
   watchKeys(ages: () => ReadonlyMap<string, number>): void
 }
 
-/** Beyond, decisions are counted as `other`. */
+/** Beyond this number, decisions are counted as `other`. */
 const MAX_SERIES = 1_000
 
 export function createAccessMetrics(registry: Registry): AccessMetrics {

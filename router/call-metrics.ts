@@ -6,6 +6,7 @@ import type { CallRecord } from './observer.ts'
 
 /** A histogram per tool would cost 26 ms a scrape with 784 series, so tools are only counted, up to this number. */
 const MAX_TOOL_SERIES = 1_000
+/** How many servers get series of their own; the others are counted together. */
 export const MAX_SERVER_SERIES = 500
 /** Each server costs one series per bucket; a few buckets are enough to distinguish a slow server from a fast one. */
 const MAX_TIMED_SERVERS = 100
@@ -71,7 +72,7 @@ function createToolCounts(registry: Registry) {
 
 type Count = { value: number }
 
-/** A counter whose series are plain numbers until the next scrape. */
+/** A counter whose series are plain numbers until the next scrape. Returns a function that begins the series of some labels. */
 export function createCounts<L extends string>(
   registry: Registry,
   name: string,

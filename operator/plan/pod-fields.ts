@@ -1,6 +1,7 @@
 /** Finds fields of `spec.pod` that the chart may have to permit: those with power over the node, and images. Pure. */
 import { isObject, type JsonValue } from '../../core/json.ts'
 
+/** A field at any depth of a pod. `path`: where it is in its manifest, such as `spec.pod.hostNetwork`; `name`: its last step. */
 export type PodField = { path: string; name: string; value: JsonValue }
 
 /** Capabilities that Pod Security's level `baseline` lets containers add. */
@@ -28,7 +29,7 @@ const addsCapabilities = (value: JsonValue) =>
   Array.isArray(value.add) &&
   value.add.some(name => !HARMLESS_CAPABILITIES.includes(String(name)))
 
-/** By name: the fields that Pod Security's level `baseline` refuses, and `nodeName`, which bypasses the scheduler. */
+/** Which values are refused, by name of the field: those that Pod Security's level `baseline` refuses, and `nodeName`, which bypasses the scheduler. */
 const POWERFUL: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   appArmorProfile: isUnconfined,
   capabilities: addsCapabilities,
@@ -48,12 +49,13 @@ const POWERFUL: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   sysctls: value => !Array.isArray(value) || value.length > 0,
 }
 
-/** Names that a chart can allow. */
+/** Names of fields that the chart's value `policy.podFields` can allow. */
 export const POWERFUL_FIELDS: readonly string[] = Object.keys(POWERFUL)
 
 /** Fields that are not searched: maps with arbitrary keys, and fields without power over the node. */
 const SKIPPED = ['metadata', 'nodeSelector', 'affinity', 'tolerations', 'topologySpreadConstraints']
 
+/** The fields of a pod with refused values. `path`: where the pod is in its manifest. */
 export function powerfulFields(pod: JsonValue, path: string): PodField[] {
   return fieldsOf(pod, path).filter(
     ({ name, value }) => Object.hasOwn(POWERFUL, name) && POWERFUL[name]?.(value),
@@ -72,6 +74,7 @@ export function usesSecret(pod: JsonValue): boolean {
   return fieldsOf(pod, '').some(({ name }) => ['secretKeyRef', 'secretRef', 'secret'].includes(name))
 }
 
+/** All fields at any depth, except those in SKIPPED. */
 function fieldsOf(value: JsonValue, path: string): PodField[] {
   if (Array.isArray(value)) return value.flatMap((entry, at) => fieldsOf(entry, `${path}[${at}]`))
   if (!isObject(value)) return []

@@ -30,7 +30,10 @@ const STOPPED_CODES = [0, 137, 143]
 const ENDING_SECONDS = 60
 const MAX_MESSAGE = 4_000
 
-/** `startSeconds` is the startup probe's limit; give it if nothing in the pod itself reports a start that took too long. */
+/**
+ * Why a pod does not serve; undefined if no reason is known. `startSeconds`: the limit of its startup probe; give it if nothing in the pod itself
+ * reports a start that took too long.
+ */
 export function podTrouble(pod: Kube<V1Pod>, startSeconds = Number.POSITIVE_INFINITY): Verdict | undefined {
   const { conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {}
   const scheduled = conditions.find(({ type }) => type === 'PodScheduled')
@@ -60,7 +63,7 @@ export function podTrouble(pod: Kube<V1Pod>, startSeconds = Number.POSITIVE_INFI
 function waitingTrouble({ state, image, name }: Status): Verdict | undefined {
   const { reason = '', message = '' } = state?.waiting ?? {}
   if (IMAGE_REASONS.includes(reason)) {
-    // During back-off, the kubelet's message precedes the cause.
+    // During back-off, the kubelet writes a message of its own before the cause.
     const cause = message.replace(/^Back-off pulling image "[^"]*"(: )?(ErrImagePull: )?/, '')
     return {
       reason: REASON.imagePullFailed,

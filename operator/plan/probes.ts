@@ -18,6 +18,7 @@ export function bridgeProbes({ spec }: McpServer): Probes {
   return httpProbes(HTTP_PORT, BRIDGE_START_SECONDS, spec.tls)
 }
 
+/** Ready while a router answers `/readyz` at its admin port with 200; live while it answers `/healthz`. */
 export function routerProbes(): Probes {
   return httpProbes(ADMIN_PORT, ROUTER_START_SECONDS)
 }
@@ -34,6 +35,7 @@ export function imageProbes(server: McpServer, port: number, path: string): Prob
   }
 }
 
+/** `limits.startTimeout` in whole seconds, at least 1. */
 export function startTimeoutSeconds({ spec }: McpServer): number {
   return Math.max(1, Math.ceil(parseDuration(spec.limits.startTimeout) / 1_000))
 }

@@ -16,7 +16,7 @@ export function serviceAccount({ metadata: { name, namespace } }: McpGateway): K
   }
 }
 
-/** `slices` and `secrets` are sorted. A rule without resourceNames would allow all objects, so it is omitted. */
+/** `slices` and `secrets`: names of ConfigMaps and Secrets, sorted. A rule without resourceNames would allow all objects, so it is omitted. */
 export function role(
   { metadata: { name, namespace } }: McpGateway,
   slices: readonly string[],
@@ -39,12 +39,12 @@ export function role(
 }
 
 export function roleBinding({ metadata: { name, namespace } }: McpGateway): Kube<V1RoleBinding> {
-  const own = gatewayObjectName(name)
+  const objectName = gatewayObjectName(name)
   return {
     apiVersion: `${RBAC}/v1`,
     kind: 'RoleBinding',
-    metadata: { name: own, namespace, labels: labelsOf('router', name) },
-    roleRef: { apiGroup: RBAC, kind: 'Role', name: own },
-    subjects: [{ kind: 'ServiceAccount', name: own, namespace }],
+    metadata: { name: objectName, namespace, labels: labelsOf('router', name) },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: objectName },
+    subjects: [{ kind: 'ServiceAccount', name: objectName, namespace }],
   }
 }

@@ -12,7 +12,7 @@ import { usesSecret } from './pod-fields.ts'
 
 export type ReferenceName = Pick<Reference, 'kind' | 'name'>
 
-/** By kind and name. */
+/** Keyed by `kind/name`. */
 export type ReferenceIndex = ReadonlyMap<string, Reference>
 
 /** A place in a manifest that names an object, or one key of it. */
@@ -20,12 +20,15 @@ type Use = ReferenceName & { key?: string; optional?: boolean; path: string }
 
 const NOT_FOUND = { Secret: REASON.secretNotFound, ConfigMap: REASON.configMapNotFound } as const
 
-/** Every Secret and ConfigMap that `env`, `envFrom`, `headers` and `auth` name, and the Secrets of its bridge; each once, sorted. */
+/**
+ * Every Secret and ConfigMap that `env`, `envFrom`, `headers` and `auth` name, and the Secrets with the bearer token and certificate of its bridge;
+ * each once, sorted.
+ */
 export function referencesOf(server: McpServer): ReferenceName[] {
   const { metadata, spec } = server
-  const own = isBridged(server) ? [serverObjectName(metadata.name)] : []
-  if (spec.tls) own.push(certificateName(metadata.name))
-  return unique([...usesOf(server), ...own.map(name => ({ kind: 'Secret' as const, name }))])
+  const ofBridge = isBridged(server) ? [serverObjectName(metadata.name)] : []
+  if (spec.tls) ofBridge.push(certificateName(metadata.name))
+  return unique([...usesOf(server), ...ofBridge.map(name => ({ kind: 'Secret' as const, name }))])
 }
 
 /** The Secrets and ConfigMaps that a gateway itself names, without those of its servers. */
@@ -42,7 +45,10 @@ export function missingReferences(server: McpServer, references: ReferenceIndex)
   return missingOf(usesOf(server), references)
 }
 
-/** Only warnings: without its key the embeddings service is not used, and without the Secret of tokens no caller is admitted by a token. */
+/**
+ * The same for a gateway. These are only warnings: without its key the embeddings service is not used, and without the Secret of tokens no caller is
+ * admitted by a token.
+ */
 export function missingGatewayReferences(gateway: McpGateway, references: ReferenceIndex): Problem[] {
   return missingOf(gatewayUses(gateway), references)
 }
@@ -62,7 +68,7 @@ export function podInputs(server: McpServer, references: ReferenceIndex, current
   return (isMissing ? current : undefined) ?? digestOf(uses, references)
 }
 
-/** Digest of a whole object; undefined if it does not exist and was never seen. */
+/** Digest of all values of an object; undefined if it does not exist and was never seen. */
 export function contentDigest(reference: Reference | undefined): string | undefined {
   return reference && (reference.exists || Object.keys(reference.digests).length > 0)
     ? shortDigest(reference.digests)
@@ -187,5 +193,5 @@ function find(references: ReferenceIndex, { kind, name }: ReferenceName): Refere
 
 function unique(names: readonly ReferenceName[]): ReferenceName[] {
   const byKey = new Map(names.map(({ kind, name }) => [`${kind}/${name}`, { kind, name }]))
-  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)
+  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
 }

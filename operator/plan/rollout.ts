@@ -17,17 +17,17 @@ export type Rollout = {
   startSeconds?: number
 }
 
-/** Undefined if all instances have the planned revision and are ready. */
+/** Why instances are missing; undefined if all of them have the planned revision and are ready. */
 export function rolloutTrouble(rollout: Rollout): Verdict | undefined {
   const { deployment, wanted } = rollout
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {}
   const observed = deployment && isObserved(deployment, rollout.revision) ? deployment : undefined
-  const old = observed ? replicas - updatedReplicas : replicas
-  if (observed && old === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
-  const oldServe = old > 0 && readyReplicas > 0
+  const oldReplicas = observed ? replicas - updatedReplicas : replicas
+  if (observed && oldReplicas === 0 && updatedReplicas >= wanted && readyReplicas >= wanted) return undefined
+  const oldServe = oldReplicas > 0 && readyReplicas > 0
   const trouble =
     (observed && rejection(observed)) ?? troubleOfPods(rollout) ?? (observed && overdue(observed))
-  if (trouble) return oldServe ? { ...trouble, message: withOld(trouble.message) } : trouble
+  if (trouble) return oldServe ? { ...trouble, message: withOldServing(trouble.message) } : trouble
   if (oldServe) {
     return {
       reason: REASON.updating,
@@ -72,13 +72,15 @@ function rejection({ status }: Kube<V1Deployment>): Verdict | undefined {
   )
 }
 
+/** Whether the Deployment has passed its progress deadline. */
 function overdue({ status }: Kube<V1Deployment>): Verdict | undefined {
   const late = status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded')
   const message = 'No instance became ready in time: see the events and the log of its pod'
   return late ? { reason: REASON.startTimeout, message } : undefined
 }
 
-function withOld(message: string): string {
+/** Adds to the first line of a message that pods of the previous revision still serve. */
+function withOldServing(message: string): string {
   const [first = '', ...lines] = message.split('\n')
   return [`${first} (the previous revision still serves)`, ...lines].join('\n')
 }

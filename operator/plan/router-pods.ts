@@ -27,7 +27,7 @@ const KEYS_FOLDER = '/var/run/portolan/keys'
 const READABLE_BY_GROUP = 0o440
 const MI = 1024 * 1024
 
-/** `account` is the uid of the routers' ServiceAccount. `shutdown` allows for the call timeouts of their servers. */
+/** The pod template of a gateway's routers. `account`: the uid of their ServiceAccount. `shutdown`: allows for the call timeouts of their servers. */
 export function routerTemplate(
   gateway: McpGateway,
   settings: OperatorSettings,
@@ -90,13 +90,13 @@ function container(
   }
 }
 
-/** Adds memory to the requests and to the limits. */
+/** Adds memory to the requests and to the limits, where these name an amount of memory. */
 function withMemory(resources: Resources, bytes: number): Resources {
   if (bytes === 0) return resources
   const entries = Object.entries(resources).map(([name, amounts]) => {
-    const own = parseBytes(String(amounts?.memory))
-    if (Number.isNaN(own)) return [name, amounts] as const
-    return [name, { ...amounts, memory: `${Math.ceil((own + bytes) / MI)}Mi` }] as const
+    const givenBytes = parseBytes(String(amounts?.memory))
+    if (Number.isNaN(givenBytes)) return [name, amounts] as const
+    return [name, { ...amounts, memory: `${Math.ceil((givenBytes + bytes) / MI)}Mi` }] as const
   })
   return Object.fromEntries(entries)
 }
@@ -130,6 +130,7 @@ function environment({ metadata, spec }: McpGateway, settings: OperatorSettings)
   ]
 }
 
+/** Which remote hosts and addresses the routers may reach. */
 function remotes({ permitted }: OperatorSettings): JsonOf<V1EnvVar>[] {
   const lists = {
     PORTOLAN_REMOTE_HOSTS: permitted.remoteHosts,
@@ -140,6 +141,7 @@ function remotes({ permitted }: OperatorSettings): JsonOf<V1EnvVar>[] {
     .map(([name, values]) => ({ name, value: values.join(',') }))
 }
 
+/** The variables of the proxies, and their credentials by reference to a Secret. */
 function proxies({ proxy }: OperatorSettings): JsonOf<V1EnvVar>[] {
   const { variables = {}, secret } = proxy ?? {}
   const keys = { PORTOLAN_PROXY_USERNAME: 'username', PORTOLAN_PROXY_PASSWORD: 'password' }

@@ -25,10 +25,11 @@ export type Scaling = {
 
 /** State that is kept between two decisions about a server. It is lost when another operator becomes leader; then instances are only stopped later. */
 export type ScaleMemory = {
-  /** Since when it has run. */
+  /** Since when it has run; this and the other times are in milliseconds since the epoch. */
   awakeSinceMs?: number
   /** Since when fewer instances would have been enough. */
   quietSinceMs?: number
+  /** When an instance was last stopped because fewer were enough. */
   loweredAtMs?: number
 }
 
@@ -59,6 +60,7 @@ export type Scale = {
 export const QUIET_MS = 5 * 60_000
 export const STEP_MS = 60_000
 
+/** How many instances of a server should run now. */
 export function scaleOf(input: ScaleInput): Scale {
   const { scaling, current, memory, now } = input
   const awake = { ...memory, awakeSinceMs: memory.awakeSinceMs ?? now }
@@ -70,7 +72,7 @@ export function scaleOf(input: ScaleInput): Scale {
 }
 
 const WHY = {
-  external: 'scaling.external: whoever scales it decides',
+  external: 'scaling.external: another controller decides',
   began: 'its tools have to be read',
   changed: 'its manifest has changed',
   woken: 'a call waits for it',
@@ -79,7 +81,7 @@ const WHY = {
   calls: 'calls in flight and scaling.callsPerPod',
   most: 'scaling.max',
   pinned: 'sessions of its clients are open',
-  unknown: 'not every router says what uses it',
+  unknown: 'not every router has reported its use',
 }
 
 function whileAsleep({ scaling, isChanged, load, now }: ScaleInput): Scale {
@@ -107,6 +109,7 @@ function untilSleepMs(
   return Math.max(0, Math.max(usedAtMs, awakeSinceMs) + scaling.idleAfterMs - now)
 }
 
+/** The number for a server that stays awake: more instances at once, fewer only step by step. */
 function resize(input: ScaleInput, current: number, memory: ScaleMemory): Scale {
   const { scaling, load, now } = input
   const { quietSinceMs = now, loweredAtMs = 0, ...busy } = memory
@@ -130,7 +133,7 @@ function resize(input: ScaleInput, current: number, memory: ScaleMemory): Scale 
   return { wanted: current - 1, why: WHY.calls, memory: lowered, afterMs: STEP_MS }
 }
 
-/** Why a server that may sleep runs with its minimum of instances. */
+/** Why a server runs with its minimum of instances. */
 function awakeWhy({ min }: Scaling): string {
   return min === 0 ? 'it was used within scaling.idleAfter' : WHY.least
 }

@@ -32,7 +32,7 @@ export function serverScale({ server, deployment, use, now }: ServerWorld): Scal
   return scaleOf({ scaling, current, isChanged, isReady: isReady(server), load, memory, now })
 }
 
-/** A server that is being woken does not count as ready. */
+/** Whether the condition Ready has the reason Ready for the current manifest. A server that is being woken has another reason. */
 function isReady({ metadata, status }: McpServer): boolean {
   const ready = status?.conditions?.find(({ type }) => type === CONDITION.ready)
   return ready?.reason === REASON.ready && ready.observedGeneration === metadata.generation

@@ -19,6 +19,7 @@ export type ScriptPlanStatus = Omit<McpScriptStatus, 'conditions'> & { condition
 const MAX_ITEMS = 100
 const MAX_IN_MESSAGE = 5
 
+/** The status of a script whose manifest could be parsed. `places`: all gateways that select it. */
 export function scriptStatus(script: GivenScript, places: readonly ScriptPlace[]): ScriptPlanStatus {
   const generation = script.manifest.metadata.generation ?? 0
   const [refusal] = scriptRefusals(script)
@@ -39,10 +40,10 @@ export function scriptStatus(script: GivenScript, places: readonly ScriptPlace[]
   }
 }
 
-/** The status of a manifest that is not valid. */
+/** The status of a script whose manifest is not valid. */
 export function invalidScriptStatus(problems: readonly Problem[], generation: number): ScriptPlanStatus {
   const message = problems.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
-  const others = { reason: REASON.notAccepted, message: 'It is not accepted: see the condition Accepted' }
+  const verdict = { reason: REASON.notAccepted, message: 'It is not accepted: see the condition Accepted' }
   return {
     observedGeneration: generation,
     conditions: [
@@ -52,7 +53,7 @@ export function invalidScriptStatus(problems: readonly Problem[], generation: nu
         { reason: problems[0]?.reason ?? REASON.invalid, message },
         generation,
       ),
-      notReady(others, generation),
+      notReady(verdict, generation),
     ],
   }
 }
@@ -72,6 +73,7 @@ function troubleOf(places: readonly ScriptPlace[]): Verdict | undefined {
   return { reason: REASON.toolNotFound, message }
 }
 
+/** The first names, and how many more there are. */
 function listed(names: readonly string[]): string {
   const more = names.length - MAX_IN_MESSAGE
   return `${names.slice(0, MAX_IN_MESSAGE).join(', ')}${more > 0 ? ` and ${more} more` : ''}`

@@ -4,7 +4,7 @@ import type { JsonOf } from '../../core/kube/object.ts'
 import type { OperatorSettings } from './settings.ts'
 import { PRE_STOP_SECONDS, type Shutdown } from './shutdown.ts'
 
-/** A manifest may override the user in `spec.pod`. */
+/** Settings for all containers of a pod. `user`: absent if the cluster assigns it; a manifest may override it in `spec.pod`. */
 export function podSecurity({ user }: Pick<OperatorSettings, 'user'>): JsonOf<V1PodSecurityContext> {
   return {
     runAsNonRoot: true,

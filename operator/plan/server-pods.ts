@@ -33,7 +33,7 @@ const WRITABLE = [
 /** The user that a pod belongs to. The keys of `secret` become environment variables and replace others of the same name. */
 export type PodUser = { id: string; revision: string; secret?: { name: string; keys: readonly string[] } }
 
-/** `inputs` is the digest of what the environment refers to. `user` is absent for pods that all callers share. Not for remote servers. */
+/** The pod template of a server that is not remote. `inputs`: the digest of what its environment refers to. `user`: absent for pods that all callers share. */
 export function serverTemplate(
   server: McpServer,
   settings: OperatorSettings,
@@ -49,8 +49,8 @@ export function serverTemplate(
     wanted && installation(server, wanted, settings, environment, [runtime.mount, ...writable])
   const files = user && server.spec.users?.volume ? filesOf(name, user) : undefined
   // The installer gets another home folder, so that it writes nothing into the files of the user.
-  const own = files ? [...writable.filter(({ mountPath }) => mountPath !== HOME), files.mount] : writable
-  const mounts = [runtime.mount, ...own, ...(installed ? [installed.mount] : [])]
+  const folders = files ? [...writable.filter(({ mountPath }) => mountPath !== HOME), files.mount] : writable
+  const mounts = [runtime.mount, ...folders, ...(installed ? [installed.mount] : [])]
   const image = wanted?.image ?? server.spec.image?.name
   const container = {
     ...processOf(server, mounts, user),
@@ -79,8 +79,8 @@ export function serverTemplate(
     ],
   }
   const annotations = { [ANNOTATION.inputs]: inputs }
-  const of = user ? { component: 'user' as const, user: user.id } : { component: 'server' as const }
-  return podTemplate({ ...of, instance: name, annotations, spec }, CONTAINER, server.spec.pod)
+  const owner = user ? { component: 'user' as const, user: user.id } : { component: 'server' as const }
+  return podTemplate({ ...owner, instance: name, annotations, spec }, CONTAINER, server.spec.pod)
 }
 
 /** The port that the server's container listens on. */
@@ -111,11 +111,11 @@ function processOf(
       volumeMounts: mounts,
     }
   }
-  const own = npm?.args ?? pypi?.args ?? [...(image?.command ?? []), ...(image?.args ?? [])]
+  const serverArgs = npm?.args ?? pypi?.args ?? [...(image?.command ?? []), ...(image?.args ?? [])]
   return {
     ...rest,
     command: [...RUNTIME],
-    args: [...bridgeOptions(server), ...(user ? ['--instance', user.revision] : []), '--', ...own],
+    args: [...bridgeOptions(server), ...(user ? ['--instance', user.revision] : []), '--', ...serverArgs],
     ports: [...rest.ports, { name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' }],
     ...(image ? {} : { workingDir: HOME }),
     ...bridgeProbes(server),
@@ -149,7 +149,7 @@ function environmentOf({ spec }: McpServer) {
   return { env: [...home, ...spec.env], ...(spec.envFrom.length > 0 && { envFrom: spec.envFrom }) }
 }
 
-/** Adds the user's Secret to the environment of the process, but not of the installer. */
+/** Adds the user's Secret to the environment of the process, but not of the installer. Removes variables from `env` that would override it. */
 function withSecretOf(user: PodUser | undefined, environment: ReturnType<typeof environmentOf>) {
   if (!user?.secret) return environment
   const { name, keys } = user.secret
@@ -160,6 +160,7 @@ function withSecretOf(user: PodUser | undefined, environment: ReturnType<typeof 
   }
 }
 
+/** The volume with the files of a user, which is their home folder. */
 function filesOf(server: string, { id }: PodUser) {
   const claimName = instanceName(server, id)
   return {

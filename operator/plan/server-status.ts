@@ -23,7 +23,7 @@ import { rolloutTrouble } from './rollout.ts'
 import type { Scale } from './scale.ts'
 import { maySleep } from './scaling.ts'
 
-/** The status of an accepted server; `workload` is what was planned of its pods, undefined for a remote server. */
+/** The status of an accepted server. `workload`: what was planned for its pods; undefined for a remote server. */
 export function serverStatus(
   world: ServerWorld,
   workload: { revision?: string; scale: Scale; instances?: InstancePlan } | undefined,
@@ -32,8 +32,8 @@ export function serverStatus(
   const generation = generationOf(world.server)
   const ofPods = workload && troubleOfPods(world, workload)
   const found = suspension(world) ?? ofPods ?? discoveryTrouble(world.server)
-  const rest = workload && atRest(world, workload.scale, found)
-  const trouble = rest ? undefined : found
+  const resting = workload && atRest(world, workload.scale, found)
+  const trouble = resting ? undefined : found
   const users = usersStatus(world, workload?.instances)
   return {
     ...fieldsOf(world, workload?.scale),
@@ -42,14 +42,14 @@ export function serverStatus(
       accepted(warnings, generation),
       availability(trouble && !stillServes(world) ? trouble : undefined, generation),
       ...(workload ? [progress(suspension(world) ?? ofPods ?? queueing(world), generation)] : []),
-      trouble ? notReady(trouble, generation) : ready(rest ?? READY, generation),
+      trouble ? notReady(trouble, generation) : ready(resting ?? READY, generation),
     ],
   }
 }
 
 const READY: Verdict = { reason: REASON.ready, message: 'It answers at its endpoint.' }
 
-/** A server that sleeps or is being woken is ready: its tools are known, and calls are held until it answers. */
+/** The verdict on a server that sleeps or is being woken, else undefined. It is ready: its tools are known, and calls are held until it answers. */
 function atRest(
   { server, deployment }: ServerWorld,
   { wanted }: Scale,
@@ -131,7 +131,7 @@ function stillServes({ server, deployment }: ServerWorld): boolean {
   return !server.spec.suspend && (deployment?.status?.readyReplicas ?? 0) > 0 && found?.status === 'True'
 }
 
-/** Ready includes discovery, which connects the same way as routers do. */
+/** Why the last discovery did not read its tools. Ready includes discovery, which connects the same way as routers do. */
 function discoveryTrouble(server: McpServer): Verdict | undefined {
   const found = server.status?.conditions?.find(({ type }) => type === CONDITION.toolsDiscovered)
   const current = (found?.observedGeneration ?? 0) >= generationOf(server)

@@ -22,6 +22,7 @@ const AFFINITY_SECONDS = 3 * 60 * 60
 
 const HTTP = { name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }
 
+/** The Service of a server's shared pods. */
 export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
   const { name, namespace } = metadata
   const affinity = {
@@ -34,7 +35,7 @@ export function serverService({ metadata, spec }: McpServer): Kube<V1Service> {
     metadata: { name: serverObjectName(name), namespace, labels: labelsOf('server', name) },
     spec: {
       selector: selectorOf('server', name),
-      ports: [bridgePort(spec)],
+      ports: [portOf(spec)],
       ...(spec.sessions !== 'shared' && affinity),
     },
   }
@@ -47,15 +48,15 @@ export function instanceService({ metadata, spec }: McpServer, user: string): Ku
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: instanceName(name, user), namespace, labels: labelsOf('user', name, user) },
-    spec: { selector: selectorOf('user', name, user), ports: [bridgePort(spec)] },
+    spec: { selector: selectorOf('user', name, user), ports: [portOf(spec)] },
   }
 }
 
-function bridgePort({ tls }: McpServer['spec']) {
+function portOf({ tls }: McpServer['spec']) {
   return tls ? { ...HTTP, name: 'https', port: TLS_SERVICE_PORT } : HTTP
 }
 
-/** `spec.router.service` holds a Service's spec, plus labels and annotations for its metadata. */
+/** The Service of a gateway's routers. `spec.router.service` holds a Service's spec, plus labels and annotations for its metadata. */
 export function gatewayService({ metadata, spec }: McpGateway): Kube<V1Service> {
   const { name, namespace } = metadata
   const { labels, annotations, ...service } = spec.router.service ?? {}

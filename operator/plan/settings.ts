@@ -1,4 +1,4 @@
-/** The operator's settings that plans depend on. Type only. */
+/** The operator's settings that plans depend on. Types only. */
 import type { V1NetworkPolicyPeer } from '@kubernetes/client-node'
 import type { JsonOf } from '../../core/kube/object.ts'
 import type { Waves } from './upgrade.ts'
@@ -23,7 +23,7 @@ export type OperatorSettings = {
   networkPolicies: boolean
   /** The cluster's DNS servers, as peers of a NetworkPolicy; empty: servers may not resolve names. */
   dns: JsonOf<V1NetworkPolicyPeer>[]
-  /** The ClusterRoleBinding whose subjects may review tokens; empty: the chart made none. */
+  /** The ClusterRoleBinding whose subjects may review tokens; empty: the chart created none. */
   tokenReviewBinding: string
   /** Who may reach the routers' admin port for their metrics, as peers of a NetworkPolicy. */
   metricsFrom: JsonOf<V1NetworkPolicyPeer>[]

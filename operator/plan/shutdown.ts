@@ -4,7 +4,7 @@
 const MIN_DRAIN_SECONDS = 600
 /** The pause before SIGTERM. */
 export const PRE_STOP_SECONDS = 5
-/** The time in which child processes end. */
+/** How long child processes may take to end. */
 const CLOSING_SECONDS = 20
 
 export type Shutdown = {
@@ -14,7 +14,7 @@ export type Shutdown = {
   graceSeconds: number
 }
 
-/** For pods that answer calls which may take as long as one of these timeouts. */
+/** For pods that answer calls with these timeouts. */
 export function shutdownOf(callTimeoutsMs: readonly number[]): Shutdown {
   const seconds = Math.max(MIN_DRAIN_SECONDS, ...callTimeoutsMs.map(ms => Math.ceil(ms / 1_000)))
   return { drain: `${seconds}s`, graceSeconds: PRE_STOP_SECONDS + seconds + CLOSING_SECONDS }

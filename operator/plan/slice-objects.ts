@@ -12,12 +12,12 @@ export function sliceObjects(server: McpServer, slices: readonly Slice[]): Kube<
   return configMapsOf(server, slices, 'catalog', sliceName)
 }
 
-/** The same for the tools that were approved, which no router reads. */
+/** The same for the approved tools of a server, which no router reads. */
 export function approvedObjects(server: McpServer, slices: readonly Slice[]): Kube<V1ConfigMap>[] {
   return configMapsOf(server, slices, 'approved', approvedName)
 }
 
-/** Whether a server's ConfigMap holds approved tools. */
+/** Whether a server's ConfigMap holds approved tools: whether its name is that of one of their parts, apart from the number. */
 export function isApproved({ metadata }: KubeObject, server: string): boolean {
   return metadata.name.startsWith(approvedName(server, 0).slice(0, -1))
 }

@@ -16,8 +16,8 @@ export type PodParts = {
 }
 
 /**
- * `pod` comes from the manifest: a pod's spec, its `metadata`, and `resources`, which replace those of the container named `container`.
- * Labels that select the pods cannot be overridden.
+ * The pod template of `parts` with what the manifest adds, and a digest of all this as its revision. `pod` comes from the manifest: a pod's spec, its
+ * `metadata`, and `resources`, which replace those of the container named `container`. Labels that select the pods cannot be overridden.
  */
 export function podTemplate(
   parts: PodParts,
@@ -25,7 +25,7 @@ export function podTemplate(
   pod: unknown = {},
 ): JsonOf<V1PodTemplateSpec> {
   const { metadata, resources, ...spec } = isObject(pod) ? pod : {}
-  const own =
+  const defaults =
     resources === undefined ? parts.spec : withResources(parts.spec, container, resources as JsonObject)
   const { labels, annotations } = isObject(metadata) ? metadata : {}
   const template = {
@@ -36,7 +36,7 @@ export function podTemplate(
       >,
       annotations: merge(annotations ?? {}, parts.annotations) as Record<string, string>,
     },
-    spec: merge(own, spec),
+    spec: merge(defaults, spec),
   }
   template.metadata.annotations = {
     ...template.metadata.annotations,

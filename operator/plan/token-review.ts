@@ -6,7 +6,7 @@ import type { McpGateway } from '../../crds/gateway.ts'
 import { gatewayObjectName } from './names.ts'
 import type { OperatorSettings } from './settings.ts'
 
-/** Whether its routers create TokenReviews. */
+/** Whether the routers of a gateway create TokenReviews. */
 export function asksForReviews({ spec }: McpGateway): boolean {
   return spec.auth?.serviceAccounts?.review !== undefined
 }
@@ -23,7 +23,7 @@ export function reviewSubjects(gateways: readonly McpGateway[]): RbacV1Subject[]
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1))
 }
 
-/** Without the right to create TokenReviews, routers would answer 503 to every ServiceAccount. */
+/** Refuses a gateway whose routers have no right to create TokenReviews: they would answer 503 to every ServiceAccount. */
 export function reviewProblems(
   gateway: McpGateway,
   { tokenReviewBinding }: Pick<OperatorSettings, 'tokenReviewBinding'>,

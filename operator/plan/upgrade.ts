@@ -14,7 +14,7 @@ type Deployment = Kube<V1Deployment>
 /** How many servers may roll at a time in an upgrade: a share of all, but at least one, and at most `perNamespace` in each namespace. */
 export type Waves = { share: number; perNamespace: number }
 
-/** Kept on the Deployment until its revision changes again. */
+/** Why a Deployment gets this template. The cause stays on the Deployment until its revision changes again. */
 export function causeOf(current: Deployment | undefined, server: McpServer, template: Template): Cause {
   if (revisionOf(current?.spec?.template ?? {}) === revisionOf(template)) return markedCause(current)
   return isUnchanged(current, server, template) ? 'Upgrade' : 'Manifest'
@@ -27,7 +27,7 @@ export function isUpgrade(current: Deployment | undefined, server: McpServer, te
   return serves && isUnchanged(current, server, template)
 }
 
-/** Deployments whose upgrade has begun, and whose old pods still serve. */
+/** Whether the upgrade of a Deployment has begun, and its old pods still serve. */
 export function isUpgrading(deployment: Deployment): boolean {
   return markedCause(deployment) === 'Upgrade' && isRolling(deployment)
 }
@@ -37,7 +37,7 @@ export function maxRolling({ share }: Waves, servers: number): number {
   return Math.max(1, Math.floor(servers * share))
 }
 
-/** Deployments that an earlier version wrote have no annotation with the manifest's generation. */
+/** Whether the Deployment was made for this manifest and these inputs. One that an earlier version wrote lacks the generation, and counts as made for it. */
 function isUnchanged(current: Deployment | undefined, { metadata }: McpServer, template: Template): boolean {
   const madeFor = current?.metadata.annotations?.[ANNOTATION.madeFor] ?? String(metadata.generation)
   return madeFor === String(metadata.generation) && inputsOf(current?.spec?.template) === inputsOf(template)

@@ -14,10 +14,11 @@ type Claim = Kube<V1PersistentVolumeClaim>
 /** Unused claims are checked again after at most this time, even if nothing changes. */
 const MAX_WAIT_MS = 24 * 3_600_000
 
+/** `objects`: the claims that should exist; `afterMs`: when to decide again even if nothing happens. */
 export type UserClaims = { objects: Claim[]; afterMs?: number }
 
 /**
- * The claims of users with a pod, and those of other users until `retainFor` has passed. This is so even if `users.volume` or
+ * The claims of users with a pod, and those of other users until `retainFor` has passed. The latter stay even if `users.volume` or
  * `sessions: perUser` was removed, so that a mistake in a manifest deletes no files.
  */
 export function userClaims(world: ServerWorld, wanted: readonly string[]): UserClaims {
@@ -50,12 +51,12 @@ function claimOf({ metadata, spec }: McpServer, user: string, existing?: Claim, 
   const { name, namespace } = metadata
   const { size = '1Gi', storageClassName } = spec.users?.volume ?? {}
   const id = idOfUser(user)
-  const made = {
+  const planned = {
     accessModes: ['ReadWriteOnce'],
     resources: { requests: { storage: size } },
     ...(storageClassName !== undefined && { storageClassName }),
   }
-  const { accessModes, resources, storageClassName: given } = existing?.spec ?? made
+  const { accessModes, resources, storageClassName: given } = existing?.spec ?? planned
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',

@@ -19,7 +19,7 @@ export type InstancesInput = {
   /** Whether a user may have an instance: not if a required Secret is missing. */
   admits: (user: string) => boolean
   demand: UserDemand
-  /** Result of the last decision. It is lost when another operator becomes leader; then instances only end later. */
+  /** `usedAtMs` of the last decision. It is lost when another operator becomes leader; then instances only end later. */
   usedAtMs: ReadonlyMap<string, number>
   now: number
 }
@@ -29,15 +29,17 @@ export type Instances = {
   wanted: string[]
   /** Users who wait for an instance while the maximum is reached. */
   refused: string[]
+  /** When each of `wanted` last used the instance; for the next decision. */
   usedAtMs: Map<string, number>
   /** Decide again after this time even if nothing happens. */
   afterMs?: number
 }
 
-/** Routers close the connections of an idle user themselves, before the instance ends. */
+/** How much longer than `idleAfterMs` an instance lives, so that routers close the connections of an idle user before it ends. */
 export const MARGIN_MS = 5_000
 const MIN_WAIT_MS = 1_000
 
+/** Existing instances end only when they are idle or not admitted any more, even if there are more than `max`; those who wait get the places that are free. */
 export function decideInstances(input: InstancesInput): Instances {
   const { max, existing, admits, demand, now } = input
   const dueAtMs = (user: string) => lastUseMs(input, user) + input.idleAfterMs + MARGIN_MS
@@ -46,7 +48,6 @@ export function decideInstances(input: InstancesInput): Instances {
   const wanted = [...kept]
   const refused: string[] = []
   for (const user of [...new Set(demand.waiting)].sort()) {
-    // A user without the required Secret gets no instance.
     if (kept.includes(user) || !admits(user)) continue
     if (wanted.length >= max || ids.has(idOfUser(user))) refused.push(user)
     else {

@@ -39,7 +39,7 @@ export type StatusWriter = (
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, fieldManager, owned, clock, metrics } = options
-  /** Observed objects that we have written since, with the result of that write. */
+  /** What our last write returned, by the observed object that it replaced. */
   const newer = new WeakMap<object, ObjectWithStatus>()
   return async (object, status, signal) => {
     const observed = newer.get(object) ?? object

@@ -11,6 +11,7 @@ import { adopt, foreignEntries } from './foreign-fields.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 import { controllerOf, isOwnedBy, ownedBy, ownerText } from './owner-reference.ts'
 
+/** Contains a hash of the object as it was last applied. */
 export const APPLIED_ANNOTATION = 'portolan.dev/applied'
 /** Objects whose last write is remembered; others may get one more write that changes nothing. */
 const MAX_REMEMBERED = 20_000
@@ -140,14 +141,14 @@ class Written {
   }
 }
 
-/** Without a kind, the API server's message says nothing of what is missing. */
+/** The API server's message; for an unknown kind our own, since the API server's does not say what is missing. */
 function refusalOf(error: ApiError, { kind, apiVersion }: KubeObject): string {
   return isNotFound(error)
     ? `this cluster has no ${kind} of ${apiVersion}: install its CustomResourceDefinition`
     : error.message
 }
 
-/** Makes the fields that others set ours, since server-side apply removes only what it owns. undefined if there are none. */
+/** Moves fields that others set to our field manager, since server-side apply removes only fields of its own manager. Undefined if there are none. */
 async function takeOver(
   { client, log, fieldManager }: ApplierOptions,
   { object, found }: Wanted,
@@ -155,15 +156,15 @@ async function takeOver(
 ): Promise<Drift | undefined> {
   if (!found || foreignEntries(found).length === 0) return undefined
   const ref = refOf(object)
-  const now = await client.get(ref, signal)
-  const adopted = now && adopt(now, fieldManager)
+  const current = await client.get(ref, signal)
+  const adopted = current && adopt(current, fieldManager)
   if (!adopted) return undefined
   const { managedFields, managers, fields } = adopted
-  const { resourceVersion = '' } = now.metadata
+  const { resourceVersion = '' } = current.metadata
   await client.patchMetadata(ref, { resourceVersion, managedFields }, signal)
   log.warn(
     { kind: ref.kind, namespace: ref.namespace, name: ref.name, managers, fields },
-    'fields of others removed',
+    'removing fields that others set',
   )
   return { ref, managers, fields }
 }
@@ -173,23 +174,23 @@ function takenRef({ object, found }: Wanted): TakenRef {
   return { ...refOf(object), ...(owner !== undefined && { owner }) }
 }
 
-/** Returns the object as stored. */
+/** Applies an object, and returns it as the API server stored it. */
 async function write(
   { client, log, metrics, fieldManager }: ApplierOptions,
   { object, hash, found }: Wanted,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  // The uid makes it a conflict if the object was deleted and recreated by another client.
+  // With the uid, the API server answers with a conflict if another client deleted and recreated the object.
   const metadata = {
     ...object.metadata,
     annotations: { ...object.metadata.annotations, [APPLIED_ANNOTATION]: hash },
     ...(found ? { uid: found.metadata.uid } : {}),
   }
-  const now = await client.apply({ ...object, metadata }, { fieldManager, force: true }, signal)
+  const stored = await client.apply({ ...object, metadata }, { fieldManager, force: true }, signal)
   const { kind, namespace, name } = refOf(object)
   metrics.wrote(kind, 'apply')
   log.debug({ kind, namespace, name, made: !found }, 'applied')
-  return now
+  return stored
 }
 
 /**
@@ -202,7 +203,7 @@ function isRefusal(error: unknown): error is ApiError {
   return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))
 }
 
-/** False if it is already gone or another object has the name. */
+/** Deletes an object. False if it is already gone or another object has the name. */
 async function remove(
   { client, log, metrics }: ApplierOptions,
   object: KubeObject,

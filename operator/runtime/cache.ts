@@ -5,6 +5,7 @@ import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts'
 import { LABEL, PRODUCT } from '../plan/names.ts'
 import { foreignEntries } from './foreign-fields.ts'
 
+/** Prefix of our annotations. */
 const OWN_ANNOTATIONS = 'portolan.dev/'
 
 /** The watched namespaces. */
@@ -21,8 +22,11 @@ export type Cache<T extends KubeObject> = {
 
 export type WatchedCache<T extends KubeObject> = Cache<T> & {
   readonly kind: string
+  /** Whether all objects were listed once. */
   readonly isSynced: boolean
+  /** Resolves then. */
   readonly synced: Promise<unknown>
+  /** Lists and watches until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -82,7 +86,7 @@ function slim<T extends KubeObject>(object: T): T {
   }
 }
 
-/** Keeps only name, version and owner, and more only if it is our object or has one of our annotations: most ConfigMaps and Secrets are of others. */
+/** Keeps name, version and owner, also our annotations, and the labels if it has such or is our object. Most ConfigMaps and Secrets are of others. */
 function slimMetadata<T extends KubeObject>({ apiVersion, kind, metadata }: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, labels, annotations } = metadata
   const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith(OWN_ANNOTATIONS))

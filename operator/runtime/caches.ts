@@ -52,7 +52,7 @@ export type Caches = Kinds & {
   podsOf(namespace: string, component: 'server' | 'user' | 'router', name: string): Kube<V1Pod>[]
   /** Calls `listener` for every change of an object that a server or gateway controls, including pods. */
   onOwnedChange(listener: (owner: Owner) => void): void
-  /** Kinds that are not listed yet. If one stays, RBAC rights or its CRD are missing. */
+  /** Kinds that are not listed yet. For a kind that remains here, RBAC rights or the CRD are missing. */
   readonly unsynced: readonly string[]
   /** Resolves when everything was listed; rejects if `signal` aborts before. */
   synced(signal: AbortSignal): Promise<void>
@@ -71,7 +71,7 @@ const OWNER_KINDS: Readonly<Record<string, string>> = {
 }
 const OWN_KINDS = Object.values(OWNER_KINDS)
 
-/** Sends no requests before `run`. */
+/** Creates the caches, which send no requests before `run`. */
 export function createCaches(options: CachesOptions): Caches {
   const kinds = createKinds(options)
   const all: WatchedCache<KubeObject>[] = Object.values(kinds)
@@ -105,7 +105,7 @@ export function createCaches(options: CachesOptions): Caches {
 
 function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions) {
   const common = { client, namespaces, log, clock }
-  const ofUsers = (kind: string) =>
+  const manifests = (kind: string) =>
     createCache<Manifest>({ ...common, resyncMs, query: { apiVersion: API_VERSION, kind } })
   const made = <T extends KubeObject>(apiVersion: string, kind: string, optional = false) =>
     createCache<T>({ ...common, optional, query: { apiVersion, kind, labelSelector: MANAGED_SELECTOR } })
@@ -113,9 +113,9 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
   const metadata = (kind: string) =>
     createCache<KubeObject>({ ...common, query: { apiVersion: 'v1', kind, metadataOnly: true } })
   return {
-    servers: ofUsers('McpServer'),
-    gateways: ofUsers('McpGateway'),
-    scripts: ofUsers('McpScript'),
+    servers: manifests('McpServer'),
+    gateways: manifests('McpGateway'),
+    scripts: manifests('McpScript'),
     deployments: made<Kube<V1Deployment>>('apps/v1', 'Deployment'),
     pods: made<Kube<V1Pod>>('v1', 'Pod'),
     services: made<Kube<V1Service>>('v1', 'Service'),
@@ -133,6 +133,7 @@ function createKinds({ client, namespaces, log, clock, resyncMs }: CachesOptions
   }
 }
 
+/** Calls the listener with the owner of each changed object, and with its former owner if that was another one. */
 function notifyOfOwners(cache: Cache<KubeObject>, listener: (owner: Owner) => void): void {
   cache.onChange((before, now) => {
     const [former, owner] = [before && ownerOf(before), now && ownerOf(now)]

@@ -95,7 +95,7 @@ async function attempt(
   }
 }
 
-/** Warns of the first Fault in a series of failures; logs bugs each time. */
+/** Queues a failed key again with backoff. Warns only of the first Fault in a series of failures, but logs every bug. */
 function retry({ name, queue }: Controller, log: Log, key: string, error: unknown): void {
   const failures = queue.failures(key)
   if (error instanceof Fault) {

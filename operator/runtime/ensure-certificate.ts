@@ -20,11 +20,11 @@ export type CertificateWanted = {
 export type CertificateFound = {
   data: CertificateData
   resourceVersion?: string
-  /** When we renew it; absent if another program manages it. */
+  /** When we renew it, in milliseconds since the epoch; absent if another program manages it. */
   renewAt?: number
 }
 
-/** Creates a missing Secret, and replaces our own certificate before it expires. Throws ApiError. */
+/** Creates a missing Secret, and replaces our own certificate before it expires. `now`: milliseconds since the epoch. Throws ApiError. */
 export type CertificateKeeper = (
   wanted: CertificateWanted,
   now: number,
@@ -51,7 +51,7 @@ export function createCertificateKeeper(options: {
     const { cert, key } = await createSelfSigned(host, now)
     const data = { 'tls.crt': encodedValue(cert), 'tls.key': encodedValue(key), 'ca.crt': encodedValue(cert) }
     const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels } }, owner)
-    // The uid, or no force if none was found, makes it a conflict if another client created the Secret meanwhile.
+    // With the uid, or without force if none was found, it is a conflict if another client created the Secret meanwhile.
     const metadata = { ...object.metadata, ...(found && { uid: found.metadata.uid }) }
     const secret: Secret = { ...object, metadata, type: 'kubernetes.io/tls', data }
     const written = await client.apply(secret, { fieldManager, force: found !== undefined }, signal)

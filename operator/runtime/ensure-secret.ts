@@ -66,6 +66,7 @@ export function createSecretKeeper(options: SecretKeeperOptions): SecretKeeper {
     complete.set(metadata.uid ?? '', stateOf(metadata.resourceVersion, wanted))
     return isComplete ? 'complete' : 'written'
   }
+  /** For the Secret of an instance, adds the derived values, unless it is known to be complete; returns `wanted` for all others. */
   const withValues = async (
     secret: EnsuredSecret,
     wanted: Wanted,
@@ -130,17 +131,17 @@ async function write(
   const known = Object.entries(values).map(([key, value]) => [key, encodedValue(value)] as const)
   const random = keys.map(key => [key, found?.data?.[key] || randomValue()] as const)
   const data = Object.fromEntries([...random, ...known])
-  // The uid, or no force if none was found, makes it a conflict if another client created the Secret meanwhile.
+  // With the uid, or without force if none was found, it is a conflict if another client created the Secret meanwhile.
   const metadata = { ...object.metadata, ...(found ? { uid: found.metadata.uid } : {}) }
   const secret: Secret = { ...object, metadata, type: 'Opaque', data }
-  const now = await client.apply(secret, { fieldManager, force: Boolean(found) }, signal)
+  const stored = await client.apply(secret, { fieldManager, force: Boolean(found) }, signal)
   metrics.wrote('Secret', found ? 'apply' : 'create')
   const { namespace, name } = refOf(object)
   log.info({ namespace, name, made: !found }, 'secret written')
-  return now
+  return stored
 }
 
-/** The `data` value of a text that is base64url of random bytes. */
+/** Random bytes as base64url, encoded once more as Secrets require it in `data`. */
 function randomValue(): string {
   return encodedValue(randomBytes(KEY_BYTES).toString('base64url'))
 }

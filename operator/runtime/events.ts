@@ -16,7 +16,7 @@ export const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 5_000
 const MAX_IN_FLIGHT = 50
 const MAX_NOTE_CHARACTERS = 1_000
-/** Reasons of conditions that are not True in normal operation. */
+/** Reasons that conditions which are not True may have in normal operation. */
 const NORMAL_REASONS: readonly string[] = [
   REASON.starting,
   REASON.updating,
@@ -43,7 +43,7 @@ export type EventRecorder = {
 }
 
 export function createEventRecorder({ client, instance, log, clock }: EventRecorderOptions): EventRecorder {
-  /** When an event was last sent, by object and reason. */
+  /** When an event was last sent, by the object's uid and `once`. */
   const sent = new BoundedMap<number>(MAX_REMEMBERED)
   let inFlight = 0
 
@@ -79,7 +79,7 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
   }
 }
 
-/** Ready already reports what Progressing does, and Available too, except for an outage with another reason. */
+/** Leaves out what the event about Ready already says: all of Progressing, and Available except for an outage with another reason than Ready's. */
 function worthAnEvent(changed: readonly Condition[]): Condition[] {
   return changed.filter(({ type, status, reason }) => {
     if (type !== CONDITION.available) return type !== CONDITION.progressing

@@ -20,7 +20,7 @@ export type Adopted = {
   managedFields: ManagedFields[]
   /** Who set the fields. */
   managers: string[]
-  /** Such as `spec.template.spec.hostNetwork`. */
+  /** Their paths, such as `spec.template.spec.hostNetwork`. */
   fields: string[]
 }
 
@@ -30,7 +30,7 @@ export function foreignEntries({ kind, metadata }: KubeObject): ManagedFields[] 
   return (metadata.managedFields ?? []).filter(isForeign)
 }
 
-/** Moves the fields that others set to our manager, so that its next apply removes those that are not wanted. */
+/** Moves fields that others set to our manager, so that its next apply removes unwanted ones. Undefined if there are none, or our manager has none yet. */
 export function adopt(object: KubeObject, fieldManager: string): Adopted | undefined {
   const foreign = foreignEntries(object)
   const all = object.metadata.managedFields ?? []
@@ -64,10 +64,12 @@ function guarded(fields: FieldSet): FieldSet {
   return ALLOWED.reduce((left, path) => without(left, path), fields)
 }
 
+/** The fields that others may set. */
 function allowedOf(fields: FieldSet): FieldSet {
   return ALLOWED.reduce<FieldSet>((found, path) => union(found, only(fields, path)), {})
 }
 
+/** The fields except those at and below a path. */
 function without(fields: FieldSet, [step = '', ...deeper]: readonly string[]): FieldSet {
   const inner = fields[step]
   if (!isObject(inner)) return fields
@@ -76,6 +78,7 @@ function without(fields: FieldSet, [step = '', ...deeper]: readonly string[]): F
   return Object.keys(left).length === 0 ? others : { ...others, [step]: left }
 }
 
+/** Only the fields at and below a path. */
 function only(fields: FieldSet, [step = '', ...deeper]: readonly string[]): FieldSet {
   const inner = fields[step]
   if (!isObject(inner)) return {}
@@ -89,7 +92,7 @@ function union(a: FieldSet, b: FieldSet): FieldSet {
   return joined
 }
 
-/** `f:` is a field, `k:` an item of a list by its keys, `v:` one by its value, `.` the container itself. */
+/** The path of each field. In managedFields, `f:` is a field, `k:` an item of a list by its keys, `v:` one by its value, `.` the container itself. */
 function pathsOf(fields: FieldSet, above = ''): string[] {
   return Object.entries(fields).flatMap(([step, inner]) => {
     if (step === '.') return []

@@ -15,7 +15,10 @@ export type LoginKeeperOptions = {
   metrics: OperatorMetrics
 }
 
-/** Writes those of `values`, by id, that are newer than in the Secret `name`. Throws ApiError, a conflict if it was changed meanwhile. */
+/**
+ * Writes logins into the Secret `name` of the server. `values`: encrypted logins by id, of which only those are written that are newer than in the
+ * Secret. Throws ApiError, a conflict if the Secret was changed meanwhile.
+ */
 export type LoginKeeper = (
   server: KubeObject,
   name: string,
@@ -26,7 +29,7 @@ export type LoginKeeper = (
 const MANAGER = 'portolan-logins'
 /** How long the record of a deleted login is kept, so that a late report of a router does not restore the login. */
 const DELETED_MS = 24 * 60 * 60_000
-/** A Secret may have 1 MiB. The logins whose last renewal is longest ago are dropped first. */
+/** Kubernetes limits a Secret to 1 MiB. The logins whose last renewal is longest ago are dropped first. */
 const MAX_BYTES = 900_000
 
 export function createLoginKeeper({ client, log, metrics }: LoginKeeperOptions): LoginKeeper {

@@ -21,7 +21,9 @@ export type ObjectCaches = Pick<Caches, 'servers' | 'gateways' | 'scripts'> & {
 }
 
 export type ObjectMetrics = {
+  /** The lists of a server were read, or could not be read. */
   discovered(record: DiscoveryRecord): void
+  /** A server, `namespace/name`, was asleep and is started. */
   woke(server: string): void
   /** Sets the caches to read from. Before that, there are no series. */
   watchObjects(caches: ObjectCaches): void
@@ -107,7 +109,7 @@ function exportTools(registry: Registry, servers: Objects): void {
   exportEach(registry, 'portolan_server_tool_tokens', tokens, 'server', servers, tokensOf)
 }
 
-/** Servers with `scaling.min: 0`; wakes are counted by the leader. */
+/** Whether each server with `scaling.min: 0` is asleep, and how often each was woken; only the leader counts that. */
 function exportSleep(registry: Registry, servers: Objects) {
   const wakes = new Map<string, number>()
   const asleep = 'Whether a server that may sleep is asleep: 1, or 0.'

@@ -14,13 +14,15 @@ export type OperatorMetrics = ObjectMetrics & {
   watchQueue(controller: string, depth: () => number): void
   /** Counts a request that may have changed an object; do not call it for events and leases. */
   wrote(kind: string, verb: WriteVerb): void
+  /** Whether this operator leads. */
   leading(yes: boolean): void
   /** A server, `namespace/name`, was asleep and is started. */
   woke(server: string): void
   /** `pending`: how many texts have no vector yet; called at each scrape. */
   watchVectors(pending: () => number): void
+  /** Adds to the number of computed vectors. */
   encoded(texts: number): void
-  /** Call when the encoder was needed. */
+  /** Whether there is an encoder; not known before it is first needed. */
   encoderAvailable(yes: boolean): void
 }
 
@@ -97,8 +99,8 @@ function vectorMetrics(
   })
   available.remove()
   return {
-    watchVectors: asked => {
-      pending = asked
+    watchVectors: current => {
+      pending = current
     },
     encoded: texts => encoded.inc(texts),
     encoderAvailable: yes => available.set(yes ? 1 : 0),

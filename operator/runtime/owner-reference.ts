@@ -2,6 +2,7 @@
 import { Fault } from '../../core/errors.ts'
 import type { KubeObject, OwnerReference } from '../../core/kube/object.ts'
 
+/** The owner reference of the controller of an object; undefined if it has none. */
 export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(reference => reference.controller)
 }

@@ -2,6 +2,7 @@
 import { type Clock, systemClock, type Timer } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 
+/** Bounds of the backoff of failed keys. */
 export const RETRY = { firstMs: 200, longestMs: 2 * 60_000 }
 
 export type QueueOptions = { clock?: Clock; random?: () => number }
@@ -18,10 +19,11 @@ export class Queue {
   readonly #random: () => number
   readonly #ready = new Set<string>()
   readonly #processing = new Set<string>()
-  /** Added while they were processed. */
+  /** Keys that were added while they were processed. */
   readonly #again = new Set<string>()
   readonly #delayed = new Map<string, Delayed>()
   readonly #failures = new Map<string, number>()
+  /** Calls of `next` that wait for a key. */
   readonly #takers = new Set<(key: string) => void>()
 
   constructor({ clock = systemClock, random = Math.random }: QueueOptions = {}) {
@@ -39,6 +41,7 @@ export class Queue {
     return this.#failures.get(key) ?? 0
   }
 
+  /** Queues a key at once; see Queue for one that is queued or processed already. */
   add(key: string): void {
     if (this.#processing.has(key)) {
       this.#again.add(key)

@@ -1,7 +1,7 @@
 /** Creates self-signed certificates (RFC 5280) for bridges with TLS. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** PEM. */
+/** Certificate and private key, in PEM. */
 export type SelfSigned = { cert: string; key: string }
 
 export const LIFETIME_MS = 90 * 24 * 60 * 60_000
@@ -10,9 +10,10 @@ const SKEW_MS = 5 * 60_000
 const SERIAL_BYTES = 16
 const COMMON_NAME = '2.5.4.3'
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
+/** Version 3: versions are counted from 0. */
 const V3 = 2
 
-/** A certificate for one host. Clients trust the certificate itself. `now` is in milliseconds since the epoch. */
+/** A new key, and a certificate of it for one host, which clients trust directly. `now`: milliseconds since the epoch. */
 export async function createSelfSigned(host: string, now: number): Promise<SelfSigned> {
   // Loaded on first use, since most installations have no server with TLS.
   const { AsnConvert, OctetString } = await import('@peculiar/asn1-schema')

@@ -11,8 +11,9 @@ export type AccessState = {
 }
 
 export type AccessStates = {
+  /** The state with this catalog; fetches keys that are due, without waiting. */
   of(catalog: Catalog): AccessState
-  /** Fetches keys before a token needs them, and logs what is useless in the rules, each finding once. */
+  /** Call with each new catalog. Fetches keys before a token needs them, and logs each new finding about rules that have no effect. */
   adopt(catalog: Catalog): void
 }
 

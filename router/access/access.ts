@@ -1,4 +1,4 @@
-/** The catalogs that callers see: the whole one, or what their rules leave of it, made once for each combination of rules. */
+/** The catalogs that callers see: the whole one, or what their rules leave of it, built once for each combination of rules. */
 import type { Identity } from '../../core/mcp/identity.ts'
 import { createSizedCache, type SizedCache } from '../../core/sized-cache.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -14,7 +14,7 @@ const ROOM = 500_000
 const OVERHEAD = 500
 const EVERYTHING = 'everything'
 
-/** `room`: for tests. */
+/** `room`: the limit ROOM; tests give a smaller one. */
 export function createAccess(room = ROOM): Access {
   const known = new WeakMap<Catalog, Views>()
   return (catalog, identity) => {
@@ -32,8 +32,8 @@ export function createAccess(room = ROOM): Access {
 }
 
 /**
- * `seen`: by view. Identities keep their view alone, and no catalog: there may be as many combinations of rules as callers, and each is
- * remembered as long as its credential.
+ * `seen`: restricted catalogs by the key of their view. For an identity only its view is kept, and no catalog: there may be as many combinations
+ * of rules as callers, and an identity is remembered as long as its credential.
  */
 type Views = {
   byIdentity: WeakMap<Identity, View | typeof EVERYTHING>
@@ -53,7 +53,7 @@ function seenBy(catalog: Catalog, identity: Identity, { byIdentity, seen, restri
     found = restrict(view)
     seen.set(view.key, found)
   }
-  // Callers with equal views share one.
+  // Callers with equal views share one view object.
   if (!known) byIdentity.set(identity, found.view ?? view)
   return found
 }

@@ -1,4 +1,4 @@
-/** Whether a gateway admits a kind of caller at all, before its rules are asked. Pure. */
+/** Whether a gateway admits a kind of caller at all, before its rules apply. Pure. */
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { accountIn } from './rules.ts'

@@ -1,4 +1,4 @@
-/** Makes an identity of the credential of a request. A credential is verified once; from then on its hash is looked up. */
+/** Turns the credential of a request into an identity. A verified credential is remembered by its hash for a while, see trust.ts. */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -21,9 +21,12 @@ import type { ServiceAccounts, Verified } from './service-accounts.ts'
 import { isTrusted, trustedUntilMs } from './trust.ts'
 
 export type Authentication = {
-  /** Who sends a request with this `Authorization` header. At once if the credential is known; never rejects. */
+  /** Who sends a request with this `Authorization` header. Returns at once if the credential is known; never rejects. */
   identify(access: AccessConfig, authorization: string | undefined): Found | Promise<Found>
-  /** How the keys of each issuer stand, of the API server too if ServiceAccounts are admitted; fetches those that are due, so that no request has to wait for them. */
+  /**
+   * The state of each issuer's keys, and of the API server's if ServiceAccounts are admitted. Fetches those that are due, so that no request has to
+   * wait for them.
+   */
   keys(access: AccessConfig): KeyState[]
   close(): Promise<void>
 }
@@ -39,7 +42,7 @@ export type AuthenticationOptions = {
   remotes?: Partial<RemoteRules>
   clock: Clock
   log: Log
-  /** Gets the states of issuers' keys. */
+  /** Gets the number of fetches, and the ages of keys. */
   metrics: Pick<AccessMetrics, 'keysFetched' | 'watchKeys'>
 }
 
@@ -63,13 +66,13 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     return new Map([...(current?.jwt.keyAges() ?? []), ...cluster])
   })
   accounts?.keys.watch(ok => metrics.keysFetched(CLUSTER_KEYS, ok))
-  // There before they count: else their first increase is not seen.
+  // The series have to exist before the first fetch: otherwise Prometheus would not see their first increase.
   if (accounts) for (const ok of [true, false]) metrics.keysFetched(CLUSTER_KEYS, ok, 0)
   return {
     identify({ auth }, authorization) {
       if (!auth) return ANONYMOUS
       const current = verifierOf(auth)
-      // Good ones are known before this.
+      // Credentials of replicas are recognized before `identify` is called.
       if (isInternal(authorization)) return NOT_OF_A_REPLICA
       const token = readBearer(authorization)
       if (token === undefined) return auth.anonymous ? ANONYMOUS : NO_TOKEN
@@ -77,7 +80,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       const key = hash('sha256', token, 'base64')
       const known = current.remembered.get(key)
       if (known && isTrusted(known, clock)) return known.identity
-      // Looked up each time, so that a token that was taken out of the Secret ends at once.
+      // Looked up each time, so that a token that was removed from the Secret is refused at once.
       const named = auth.tokens && tokensOf(secret(auth.tokens.secretName)).find(token)
       return named ?? verifyOnce(current, key, token, options)
     },
@@ -116,7 +119,7 @@ function verifierFor(
   auth: AuthConfig,
   before: Verifier | undefined,
   keyring: IssuerKeyring,
-  means: AuthenticationOptions,
+  options: AuthenticationOptions,
 ): Verifier {
   const key = canonicalJson(auth)
   if (before?.key === key) return { ...before, auth }
@@ -125,13 +128,13 @@ function verifierFor(
   return {
     auth,
     key,
-    jwt: createJwtVerifier(issuers, auth.revoked, means),
+    jwt: createJwtVerifier(issuers, auth.revoked, options),
     remembered: new BoundedMap(MAX_REMEMBERED),
     verifying: new Map(),
   }
 }
 
-/** However many requests bring it at once. */
+/** Verifies a token once, however many requests send it at the same time. */
 function verifyOnce(
   verifier: Verifier,
   key: string,

@@ -35,7 +35,7 @@ export type RefusedReason =
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 const MAX_TOKEN = 16_384
 
-/** The token; undefined if there is none. Two Authorization headers arrive as one with a comma, which no token has. */
+/** The token; undefined if there is no header, or why the header is refused. Two Authorization headers arrive as one with a comma, which no token has. */
 export function readBearer(authorization: string | undefined): string | Refused | undefined {
   if (authorization === undefined) return undefined
   const token = authorization.length > MAX_TOKEN ? undefined : BEARER.exec(authorization)?.[1]
@@ -43,6 +43,7 @@ export function readBearer(authorization: string | undefined): string | Refused 
   return malformed('MalformedHeader')
 }
 
+/** The refusal (400) of a header that is not a bearer token. */
 export function malformed(reason: RefusedReason): Refused {
   const message = 'The header Authorization must be one "Bearer <token>" of at most 16 KiB.'
   return { status: 400, error: 'invalid_request', reason, message }
@@ -54,6 +55,7 @@ export const KEYS_UNAVAILABLE: Refused = {
   message: 'Tokens cannot be verified now; try again in a moment.',
 }
 
+/** The refusal (401) of a token. */
 export function refused(reason: RefusedReason, message: string): Refused {
   return { status: 401, error: 'invalid_token', reason, message }
 }

@@ -8,10 +8,10 @@ import type { Log } from '../../core/log.ts'
 import { createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
 import { createTokenReviews } from './token-reviews.ts'
 
-/** A request waits no longer for the review of its token. */
+/** How long a request waits for the review of its token. */
 const REVIEW_TIMEOUT_MS = 5_000
 
-/** Sends nothing before the first token. `close` ends its connections. */
+/** Sends no request before the first token. `close` ends its connections. */
 export function connectServiceAccounts(
   access: Access,
   { clock, log }: { clock: Clock; log: Log },
@@ -20,7 +20,7 @@ export function connectServiceAccounts(
   const transport = new Transport(access)
   const read = async (path: string): Promise<unknown> =>
     JSON.parse(await transport.send({ method: 'GET', path, accept: '*/*' }))
-  // With connections of its own: reviews wait for no other request, and none waits for them.
+  // With separate connections, so that reviews and other requests do not wait for each other.
   const client = new KubeClient(access, { timeoutMs: REVIEW_TIMEOUT_MS })
   const ask = (token: string, audiences: readonly string[]) => reviewToken(client, token, audiences)
   return {

@@ -1,4 +1,4 @@
-/** The public keys of ServiceAccount tokens: read from the API server, kept while it is away, and read again when a token names an unknown one. */
+/** The public keys of ServiceAccount tokens: read from the API server, kept while it cannot be reached, and read again when a token names an unknown one. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { type Clock, delay } from '../../core/async.ts'
 import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
@@ -12,7 +12,7 @@ export type ClusterKeys = {
   current(): Promise<Issuer>
   /** Keys that are at most a few seconds old. */
   newer(): Promise<Issuer>
-  /** How they stand; reads those that are due, without waiting. */
+  /** The state of the keys. Reads them if they are due, without waiting. */
   state(): KeyState
   /** The time since the keys were read; undefined if they were not. */
   ageMs(): number | undefined
@@ -26,6 +26,7 @@ export type ClusterKeysOptions = {
   clock: Clock
 }
 
+/** `at`: when the keys were read, in milliseconds since the epoch. */
 export type Issuer = { name: string; keys: JWTVerifyGetKey; at: number }
 
 /** Readable by every ServiceAccount: the built-in role system:service-account-issuer-discovery grants it. */
@@ -53,23 +54,25 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       throw error
     }
   }
-  const isSince = (since: number, ms: number) => Math.abs(clock.now() - since) > ms
-  const olderThan = (ms: number) => !known || isSince(known.at, ms)
-  /** One at a time; undefined if the last one failed a moment ago. */
+  /** After a clock was set back, the difference counts as time that has passed. */
+  const hasPassed = (since: number, ms: number) => Math.abs(clock.now() - since) > ms
+  const olderThan = (ms: number) => !known || hasPassed(known.at, ms)
+  /** Reads the keys, at most once at a time; undefined if the last attempt failed less than MIN_FETCH_MS ago. */
   const reload = (): Promise<Issuer> | undefined => {
-    if (reading || (failure !== undefined && !isSince(triedMs, MIN_FETCH_MS))) return reading
+    if (reading || (failure !== undefined && !hasPassed(triedMs, MIN_FETCH_MS))) return reading
     triedMs = clock.now()
     reading = readNow().finally(() => {
       reading = undefined
     })
-    // Perhaps nobody waits for it.
+    // If nobody waits for it, a rejection must not be unhandled.
     reading.catch(() => {})
     return reading
   }
   const waits = createKeyWaits()
   const reloaded = async (): Promise<Issuer> => {
     const read = reload()
-    if (!read) throw new Fault('unavailable', failure ?? 'the API server is away', { retryable: true })
+    if (!read)
+      throw new Fault('unavailable', failure ?? 'the API server cannot be reached', { retryable: true })
     return waits(read)
   }
   return {

@@ -6,7 +6,7 @@ import { type Limited, spentAfter } from './limits.ts'
 import { networkOf } from './network-of.ts'
 
 export type FailedLogins = {
-  /** Counts a refused credential. Returns the limit if there were too many; then it does not count. */
+  /** Counts a refused credential. Returns the limit if there were too many; then this one is not counted. */
   failed(refused: Refused, address: string | undefined): Limited | undefined
 }
 
@@ -17,7 +17,7 @@ const COST = { costMs: EVERY_MS / FAILURES, burstMs: EVERY_MS }
 const MAX_ADDRESSES = 100_000
 const TEXT = `${FAILURES} failed logins a minute`
 
-/** By the generic cell rate algorithm, as all limits. */
+/** Uses the generic cell rate algorithm, as all limits do: see limits.ts. */
 export function createFailedLogins(clock: Clock): FailedLogins {
   const spentBy = new BoundedMap<number>(MAX_ADDRESSES)
   return {
@@ -34,7 +34,7 @@ export function createFailedLogins(clock: Clock): FailedLogins {
   }
 }
 
-/** Clients that log in begin without a token; a good one that lacks scopes and keys that are away are no failures of the client. */
+/** Not every refusal is a failure of the client: logins begin without a token, a valid token may lack scopes, and keys may be unavailable. */
 function isFailure({ reason, status }: Refused): boolean {
   return status !== 503 && reason !== 'NoToken' && reason !== 'MissingScopes'
 }

@@ -1,4 +1,4 @@
-/** What of a catalog a caller may use, and by which rules: for people who ask. Pure. */
+/** What of a catalog a caller may use, and by which rules, for `portolan can`. Pure. */
 import type { AccessRule } from '../../core/catalog/access-config.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
@@ -15,10 +15,10 @@ export type GrantedServer = {
   unknown?: string
 }
 
-/** `rules`: empty if the gateway has none. `needs`: scopes without which it is seen and cannot be called. */
+/** `rules`: names of those that grant it; empty if the gateway has none. `needs`: scopes without which it is visible but cannot be called. */
 export type GrantedItem = { name: string; rules: string[]; needs?: string[] }
 
-/** Servers in the order of the config, and only those of which there is anything to say. */
+/** By server, in the order of the config. Servers of which nothing is granted are left out. */
 export function grantedTo({ config, parts }: Catalog, identity: Identity): GrantedServer[] {
   const view = viewOf(config.access, identity)
   return config.servers.flatMap(server => {

@@ -1,4 +1,4 @@
-/** The credential of a request from one replica to another: for this request alone, on behalf of a caller. */
+/** The credential of a request from one replica to another: valid only for this request, which is made on behalf of a caller. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
@@ -8,8 +8,8 @@ export type InternalCredentials = {
   /** The value of the `Authorization` header of this request on behalf of the caller with this id. */
   issue(identityId: string, request: SignedRequest): string
   /**
-   * The caller on whose behalf the request is; undefined if the header is none of ours, or is too old. Whoever acts on the request has to ask
-   * `covers` once its body is read.
+   * The caller on whose behalf the request is made; undefined if no replica issued the header, or it has expired. Once the body is read, `covers`
+   * has to be checked before the request is answered.
    */
   read(authorization: string | undefined): Identity | undefined
   /** Whether a header that `read` accepts was issued for this request. */
@@ -22,15 +22,15 @@ export type SignedRequest = { method: string; path: string; body: string | undef
 const SCHEME = 'Portolan-Replica '
 const LIFE_MS = 30_000
 
-/** The refusal of a header that claims to be of a replica, and is not. */
+/** The refusal of a header that claims to be from a replica, but is not. */
 export const NOT_OF_A_REPLICA = malformed('ReplicaSignature')
 
-/** Whether a header claims to be of a replica, rightly or not. */
+/** Whether a header claims to be from a replica, rightly or not. */
 export function isInternal(authorization: string | undefined): authorization is string {
   return authorization?.startsWith(SCHEME) ?? false
 }
 
-/** `key`: the one that all replicas sign session ids with. */
+/** `key`: the one with which all replicas sign session ids. */
 export function createInternalCredentials(key: string | Uint8Array, clock: Clock): InternalCredentials {
   const sign = (text: string) =>
     createHmac('sha256', key).update(`portolan replica ${text}`).digest('base64url')
@@ -47,10 +47,10 @@ export function createInternalCredentials(key: string | Uint8Array, clock: Clock
       const text = given.slice(0, end)
       const [id = '', expiry = ''] = text.split('.')
       const signature = Buffer.from(given.slice(end + 1))
-      const right = Buffer.from(sign(text))
-      if (signature.length !== right.length || !timingSafeEqual(signature, right)) return undefined
+      const expected = Buffer.from(sign(text))
+      if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined
       if (!(Number.parseInt(expiry, 36) > clock.now())) return undefined
-      // No groups and no claims: such a request reads what is kept under the id, and no rule speaks of it by name.
+      // Without groups and claims: such a request only reads what is stored for this id, and no rule names its caller.
       return Object.freeze({ ...ANONYMOUS, id: Buffer.from(id, 'base64url').toString('utf8') })
     },
     covers: (authorization, request) => authorization.split('.')[2] === digestOf(request),

@@ -1,12 +1,12 @@
-/** Where the keys of an issuer may be. */
+/** From which addresses the keys of an issuer may be fetched. Pure. */
 import { isLoopback } from '../../core/host-guard.ts'
 
 /**
- * Whether keys are fetched where the metadata of an issuer says. Without TLS only where the issuer is, which the schema allows on loopback and
- * in the cluster; on loopback only if the issuer is there, since nobody else is to choose among the services of this machine.
+ * Whether keys may be fetched from `uri`, which the metadata of an issuer names. Without TLS only from the issuer's own origin, for which the schema
+ * allows that on loopback and in the cluster. On loopback only if the issuer is there too: others must not choose among the services of this machine.
  */
 export function mayHaveKeysOf(issuer: string, uri: string): boolean {
-  const [url, own] = [URL.parse(uri), URL.parse(issuer)]
-  if (!url || !own || (isLoopback(url) && !isLoopback(own))) return false
-  return url.protocol === 'https:' || (url.protocol === 'http:' && url.origin === own.origin)
+  const [url, issuerUrl] = [URL.parse(uri), URL.parse(issuer)]
+  if (!url || !issuerUrl || (isLoopback(url) && !isLoopback(issuerUrl))) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && url.origin === issuerUrl.origin)
 }

@@ -1,4 +1,4 @@
-/** The public keys of all JWT issuers of a gateway. Those of an issuer stay while anything else of `auth` changes: it may be away just then. */
+/** The public keys of all JWT issuers of a gateway. Those of an issuer stay while other parts of `auth` change, since it may be unreachable just then. */
 import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { createIssuerKeys, type IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
@@ -28,7 +28,7 @@ export function createIssuerKeyring(options: IssuerKeysOptions): IssuerKeyring {
   }
 }
 
-/** Equal where the keys are the same: what an issuer's tokens must contain is not part of it. */
+/** Equal for configs with the same keys. It leaves out what an issuer's tokens must contain. */
 function originOf({ name, issuer, jwks, keysFrom, ca }: JwtIssuerConfig): string {
   return canonicalJson({ name, issuer, jwks, keysFrom, ca })
 }

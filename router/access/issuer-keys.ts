@@ -20,7 +20,7 @@ import { createKeyWaits } from './key-waits.ts'
 export type IssuerKeys = {
   /** Finds the key of a token, for jose. Rejects with Fault `unavailable` if there are no keys that are current enough, or too many wait for newer ones. */
   readonly find: JWTVerifyGetKey
-  /** How they stand; fetches those that are due, without waiting. */
+  /** The state of the keys. Fetches them if they are due, without waiting. */
   state(): KeyState
   /** The time since the keys were fetched; undefined if they were not. */
   ageMs(): number | undefined
@@ -37,13 +37,13 @@ export type IssuerKeysOptions = {
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
-/** Loopback is allowed to names that say so: the schema admits no others without TLS. */
+/** Loopback is allowed to hosts whose names say so: the schema admits no others without TLS. */
 const NO_ISSUER: Pick<HostRules, 'loopback' | 'refusal'> = {
   loopback: 'named',
   refusal: (hostname, address) =>
     new Fault('invalid_data', `${hostname} has the address ${address}, which no issuer may have`),
 }
-/** RFC 8414 and OpenID Connect Discovery 1.0. */
+/** OpenID Connect Discovery 1.0, and RFC 8414. */
 const DISCOVERY_PATHS = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
 
 export function createIssuerKeys(
@@ -107,7 +107,7 @@ export function createIssuerKeys(
   }
 }
 
-/** Waits for what `refresh` fetches, if that is anything. */
+/** Returns a function that calls `refresh` and waits for the fetch, if there is one. */
 function refreshing(refresh: () => Promise<void> | undefined): () => Promise<void> {
   const waits = createKeyWaits()
   return async () => {
@@ -116,7 +116,7 @@ function refreshing(refresh: () => Promise<void> | undefined): () => Promise<voi
   }
 }
 
-/** After a clock was set back, nobody knows how long ago something was: longer than keys are current, and not too long for their use. */
+/** The time since `sinceMs`. If the clock was set back, it is unknown: then long enough for keys to be fetched again, and short enough to use them. */
 function elapsedMs(clock: Clock, sinceMs: number): number {
   const passed = clock.now() - sinceMs
   return passed < 0 ? KEYS_LIFE_MS + 1 : passed
@@ -128,7 +128,7 @@ function webFor({ ca }: JwtIssuerConfig, clock: Clock, remotes: Partial<RemoteRu
   return { agent, clock, guard }
 }
 
-/** How issuers are reached. */
+/** Decides which hosts and addresses issuers may have. */
 export function issuerGuard(remotes: Partial<RemoteRules> | undefined): HostGuard {
   return createHostGuard({
     ...NO_ISSUER,
@@ -138,11 +138,12 @@ export function issuerGuard(remotes: Partial<RemoteRules> | undefined): HostGuar
   })
 }
 
+/** How the keys of one issuer are fetched. */
 type Web = { agent: Agent; clock: Clock; guard: HostGuard }
 
 type Failure = { message: string; isMismatch: boolean }
 
-/** What answers as an issuer names another one. */
+/** The metadata at an issuer's address is that of another issuer. */
 class IssuerMismatch extends Fault {}
 
 function stateOf(failure: Failure | undefined, isTooOld: boolean, isKnown: boolean): KeyState['state'] {
@@ -155,7 +156,7 @@ function unavailable({ name }: JwtIssuerConfig): Fault {
   return new Fault('unavailable', `The keys of issuer ${name} are not available`, { retryable: true })
 }
 
-/** Throws if what is found is no key set, or belongs to another issuer. */
+/** Throws if what is found is not a key set, or belongs to another issuer. */
 async function fetchKeySet({ issuer, keysFrom }: JwtIssuerConfig, web: Web): Promise<JsonObject> {
   const uri = keysFrom && 'uri' in keysFrom ? keysFrom.uri : await discover(issuer, web)
   const jwks = await fetchJson(uri, web)
@@ -163,7 +164,7 @@ async function fetchKeySet({ issuer, keysFrom }: JwtIssuerConfig, web: Web): Pro
   return jwks
 }
 
-/** The metadata must repeat the issuer exactly (RFC 8414, section 3.3): otherwise one could stand in for another. */
+/** The URL of an issuer's keys. The metadata must repeat the issuer exactly (RFC 8414, section 3.3), or one issuer could pretend to be another. */
 async function discover(issuer: string, web: Web): Promise<string> {
   const base = issuer.replace(/\/$/, '')
   let failure: unknown
@@ -182,7 +183,7 @@ async function discover(issuer: string, web: Web): Promise<string> {
   throw failure
 }
 
-/** Follows no redirect. */
+/** Fetches a JSON object. Follows no redirect. */
 async function fetchJson(uri: string, { agent, clock, guard }: Web): Promise<JsonObject> {
   const url = new URL(uri)
   guard.check(url)

@@ -1,4 +1,4 @@
-/** Verifies JSON Web Tokens of the issuers that a gateway admits, and reads who they speak of. */
+/** Verifies JSON Web Tokens of the issuers that a gateway admits, and makes identities of them. */
 import {
   decodeJwt,
   decodeProtectedHeader,
@@ -17,9 +17,9 @@ import type { IssuerKeys, IssuerKeysOptions } from './issuer-keys.ts'
 export type JwtVerifier = {
   /** Undefined: the token is of none of the issuers. Rejects with Fault `unavailable` while there are no keys. */
   verify(token: string): Promise<Identity | Refused | undefined>
-  /** How the keys of each issuer stand; fetches those that are due. */
+  /** The state of each issuer's keys; fetches those that are due, without waiting. */
   keys(): KeyState[]
-  /** By issuer, in milliseconds; without issuers whose keys are not fetched, or not yet. */
+  /** The age of each issuer's keys in milliseconds, by its name; without issuers whose keys are not fetched, or not yet. */
   keyAges(): Map<string, number>
 }
 
@@ -42,18 +42,18 @@ const REFUSED_HEADERS = ['jku', 'x5u', 'jwk', 'x5c', 'crit', 'b64']
 const MAX_KEY_ID = 256
 const MAX_GROUPS = 1_000
 const MAX_SUBJECT = 512
-/** Types of tokens that are no access tokens: identity assertions (draft-ietf-oauth-identity-assertion-authz-grant). */
+/** Types of tokens that are not access tokens; the first is identity assertions (draft-ietf-oauth-identity-assertion-authz-grant). */
 const OTHER_TYPES = ['oauth-id-jag+jwt', 'logout+jwt', 'dpop+jwt', 'secevent+jwt']
 
 /** `issuers`: each with its keys. */
 export function createJwtVerifier(
   issuers: readonly (readonly [JwtIssuerConfig, IssuerKeys])[],
   revoked: readonly Revocation[],
-  means: Pick<IssuerKeysOptions, 'clock' | 'metrics'>,
+  options: Pick<IssuerKeysOptions, 'clock' | 'metrics'>,
 ): JwtVerifier {
-  // Counters must be there before they count: else their first increase is not seen.
+  // The series have to exist before the first fetch: otherwise Prometheus would not see their first increase.
   for (const [{ name, keysFrom }] of issuers)
-    if (keysFrom) for (const ok of [true, false]) means.metrics.keysFetched(name, ok, 0)
+    if (keysFrom) for (const ok of [true, false]) options.metrics.keysFetched(name, ok, 0)
   const known = new Map(issuers.map(([issuer, keys]) => [issuer.issuer, { issuer, keys }]))
   return {
     async verify(token) {
@@ -68,11 +68,11 @@ export function createJwtVerifier(
           issuer: issuer.issuer,
           audience: issuer.audiences,
           algorithms: ALGORITHMS,
-          currentDate: new Date(means.clock.now()),
+          currentDate: new Date(options.clock.now()),
           clockTolerance: issuer.clockSkewMs / 1_000,
           requiredClaims: ['exp', 'iat', 'sub'],
         })
-        return identityOf(payload, issuer, revoked, means.clock.now())
+        return identityOf(payload, issuer, revoked, options.clock.now())
       } catch (error) {
         if (error instanceof errors.JOSEError) return refused(...sentenceOf(error))
         throw error
@@ -91,6 +91,7 @@ export function createJwtVerifier(
 
 type Objection = [reason: RefusedReason, message: string]
 
+/** The issuer that a token claims and its header, both not verified yet; undefined if the token is not a JWT of an issuer. */
 function readClaimed(token: string): { issuer: string; header: ProtectedHeaderParameters } | undefined {
   try {
     const { iss } = decodeJwt(token)
@@ -100,15 +101,16 @@ function readClaimed(token: string): { issuer: string; header: ProtectedHeaderPa
   }
 }
 
+/** Why a token is refused because of its header. */
 function objectionTo(header: ProtectedHeaderParameters): Objection | undefined {
   const named = REFUSED_HEADERS.find(name => name in header)
   if (named !== undefined)
     return ['Unverifiable', `The token has the header ${named}, which is not accepted.`]
   if (typeof header.kid === 'string' && header.kid.length > MAX_KEY_ID)
-    return ['Unverifiable', 'The name of its key is too long.']
+    return ['Unverifiable', 'The key id (kid) of the token is too long.']
   const type = header.typ?.toLowerCase().replace(/^application\//, '')
   if (type !== undefined && OTHER_TYPES.includes(type))
-    return ['NoAccessToken', 'The token is no access token.']
+    return ['NoAccessToken', 'The token is not an access token.']
   return undefined
 }
 
@@ -126,7 +128,7 @@ function identityOf(
   if (iat * 1_000 > nowMs + skewMs) return refused('NotYetValid', 'The token is not valid yet.')
   if ((exp - iat) * 1_000 > issuer.maxLifetimeMs)
     return refused('ValidForTooLong', 'The token is valid for too long.')
-  if (isIdToken(payload)) return refused('NoAccessToken', 'An ID token is no access token.')
+  if (isIdToken(payload)) return refused('NoAccessToken', 'An ID token is not an access token.')
   if (revoked.some(entry => isRevoked(entry, issuer.name, sub, jti, iat * 1_000)))
     return refused('Revoked', 'The token was revoked.')
   const scopes = scopesOf(payload)
@@ -165,8 +167,8 @@ export function userId(issuer: string, subject: string): string {
 }
 
 /**
- * Rules name users by this claim alone: a subject could be equal to the name of another user. As in Kubernetes, an email address must not be
- * one that the issuer says is not verified: anybody could give it.
+ * The name by which rules name a user; undefined if it is not usable. Only this claim counts, since a subject could be equal to the name of another
+ * user. As in Kubernetes, an email address is refused if the issuer says that it is not verified: anybody could have given it.
  */
 function nameOf(payload: JWTPayload, { usernameClaim }: JwtIssuerConfig): string | undefined {
   const name = Object.hasOwn(payload, usernameClaim) ? payload[usernameClaim] : undefined
@@ -176,7 +178,7 @@ function nameOf(payload: JWTPayload, { usernameClaim }: JwtIssuerConfig): string
   return isUsable && !isDoubtful ? name : undefined
 }
 
-/** OpenID Connect Core 1.0, section 2: only an ID token answers a `nonce` or has the hash of an access token. */
+/** Only ID tokens repeat the `nonce` of a request or have the hash of an access token (OpenID Connect Core 1.0, sections 2 and 3.1.3.6). */
 function isIdToken(payload: JWTPayload): boolean {
   return 'at_hash' in payload || ('nonce' in payload && !('scope' in payload) && !('scp' in payload))
 }
@@ -200,7 +202,7 @@ function scopesOf({ scope, scp }: JWTPayload): string[] {
   return Array.isArray(given) ? given.filter(one => typeof one === 'string') : []
 }
 
-/** A string or a list of strings, as in Kubernetes; names that the cluster reserves for itself are dropped. Undefined: too many. */
+/** The groups in a claim: a string or a list of strings, as in Kubernetes, without names that the cluster reserves. Undefined if there are too many. */
 function groupsOf(claim: JsonValue | undefined): string[] | undefined {
   const given = (Array.isArray(claim) ? claim : [claim]).filter(group => typeof group === 'string')
   if (given.length > MAX_GROUPS) return undefined
@@ -211,7 +213,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** What is wrong with a token, without any part of it. */
+/** Describes what is wrong with a token, without repeating any part of it. */
 function sentenceOf(error: errors.JOSEError): Objection {
   if (error instanceof errors.JWTExpired) return ['Expired', 'The token has expired.']
   if (error instanceof errors.JWTClaimValidationFailed)

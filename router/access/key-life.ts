@@ -1,15 +1,15 @@
 /** How long public keys of issuers and of the API server are used, and what is reported if they cannot be fetched. Pure. */
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 
-/** Keys are fetched again in the background when they are older. */
+/** Keys that are older than this are fetched again in the background. */
 export const KEYS_LIFE_MS = 5 * 60_000
 /** If fetching fails, old keys verify tokens for this long. */
 export const MAX_STALE_MS = 24 * 60 * 60_000
-/** Between two fetches, however many tokens name unknown keys and however often the state is asked for. */
+/** The least time between two fetches, however many tokens name unknown keys and however often the state is asked for. */
 export const MIN_FETCH_MS = 5_000
 const MAX_MESSAGE = 500
 
-/** `fetchedMs`: when the keys in use were fetched; undefined if there are none. */
+/** The fields of a KeyState about a failed fetch. `fetchedMs`: when the keys in use were fetched; undefined if there are none. */
 export function failureTold(
   message: string,
   fetchedMs: number | undefined,

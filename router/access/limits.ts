@@ -1,6 +1,6 @@
 /**
- * Limits of requests and calls. Rates go by the generic cell rate algorithm (ITU-T I.371): one number a limit and caller, the time at which
- * it is spent. Limits over an hour or more are quotas, which count.
+ * Limits of requests and calls. Rates use the generic cell rate algorithm (ITU-T I.371), which keeps one number for each limit and caller: the time
+ * until which the limit is spent. Limits over an hour or more are quotas, which count requests: see quotas.ts.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
@@ -14,21 +14,21 @@ import { createQuotas, type Quotas } from './quotas.ts'
 import type { WindowCounts } from './window-counts.ts'
 
 export type Limits = {
-  /** Puts the limits of a config in force before the first request does. */
+  /** Puts the limits of a config in force without waiting for the first request. */
   adopt(config: RouterConfig): void
-  /** Counts a request of any kind. Returns the limit that refuses it; then it counts for none. */
+  /** Counts a request of any kind. Returns the limit that refuses it; then no limit counts it. */
   request(config: RouterConfig, identity: Identity): Limited | undefined
   /** Counts a call of a tool, by the upstream's own name. */
   call(config: RouterConfig, identity: Identity, server: string, tool: string): Limited | undefined
 }
 
-/** `waitMs`: until the next is allowed. `text`: `20 calls a minute`. */
+/** `waitMs`: until the next request is allowed. `text`: the limit in words, such as `20 calls a minute`. */
 export type Limited = { waitMs: number; text: string }
 
 /** Callers remembered for each limit; the oldest are forgotten first. */
 const MAX_CALLERS = 100_000
 const EVERYONE = ''
-/** Longer ids stand in quotas as their digest. */
+/** Longer ids of callers are replaced by their digests. */
 const MAX_ID = 128
 
 /** `quotas`: those that are shared with other routers. */
@@ -37,12 +37,13 @@ export function createLimits(
   quotas: Pick<Quotas, 'adopt'> = createQuotas('alone', clock),
 ): Limits {
   let last: { limits: readonly RateLimit[]; routers: number; rules: readonly Rule[] } | undefined
-  // Each view has a config of its own, with the same limits.
+  // Each view has its own config, but all have the same array of limits.
   const rulesOf = ({ access: { rateLimits: limits }, routers = 1 }: RouterConfig): readonly Rule[] => {
     if (last?.limits !== limits || last.routers !== routers)
       last = { limits, routers, rules: rulesFor(limits, routers, quotas.adopt(limits), last?.rules) }
     return last.rules
   }
+  /** Counts a request for all rules, or for none if one of them refuses it. */
   const take = (rules: readonly Rule[], identity: Identity): Limited | undefined => {
     const now = clock.now()
     const due: [Rule, string, number][] = []
@@ -84,7 +85,7 @@ export function createLimits(
   }
 }
 
-/** The time that one request costs, and what may be spent ahead. */
+/** The time that one request costs, and how much time may be spent in advance. */
 type Cost = { costMs: number; burstMs: number }
 
 /** `quota`: the counts of a long limit, which routers share. Absent: the rate alone limits. */
@@ -114,7 +115,7 @@ function rulesFor(
   })
 }
 
-/** A quota without a burst of its own has no rate: its requests may come at any time. */
+/** A quota whose burst is not below its limit has no rate: its requests may come at any time. */
 function costOf({ limit, everyMs, burst }: RateLimit, routers: number, quota?: WindowCounts): Cost {
   if (quota && burst >= limit) return { costMs: 0, burstMs: 0 }
   const costMs = (everyMs * routers) / limit
@@ -123,8 +124,9 @@ function costOf({ limit, everyMs, burst }: RateLimit, routers: number, quota?: W
 }
 
 /**
- * The time at which a limit is spent after one request more; the request is refused if that is more than `burstMs` ahead. After the clock
- * was set back, `spent` keeps a full burst of the new time: otherwise callers would be locked out until the clock has caught up.
+ * The time until which a limit is spent if one more request is counted; the request has to be refused if that is more than `burstMs` ahead. After
+ * the clock was set back, a time that is too far ahead is replaced in `spent` by a full burst from now: otherwise callers would be locked out until
+ * the clock has caught up.
  */
 export function spentAfter(
   { costMs, burstMs }: Cost,

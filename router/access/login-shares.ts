@@ -1,15 +1,15 @@
-/** What browsers of one address may begin of the logins at /connect: otherwise one address could lock out all others. */
+/** Limits the logins at /connect that browsers of one address may begin: otherwise one address could lock out all others. */
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { type Limited, spentAfter } from './limits.ts'
 import { networkOf } from './network-of.ts'
 
 export type LoginShares = {
-  /** Counts a login that begins, until it is left. Returns the limit that refuses it; then it does not count. */
+  /** Counts a login that begins, until `leave` is called. Returns the limit that refuses it; then it is not counted. */
   enter(address: string | undefined): Limited | { leave(): void }
 }
 
-/** Half of those that may begin at a time: an issuer that hangs holds each for seconds. */
+/** Half of the logins of all addresses that may begin at a time (MAX_BEGINNING): each takes seconds if its issuer does not answer. */
 const AT_ONCE = 8
 const A_MINUTE = 30
 const EVERY_MS = 60_000
@@ -18,7 +18,7 @@ const COST = { costMs: EVERY_MS / A_MINUTE, burstMs: EVERY_MS }
 const MAX_ADDRESSES = 100_000
 const RETRY_MS = 1_000
 
-/** By the generic cell rate algorithm, as all limits. */
+/** Uses the generic cell rate algorithm, as all limits do: see limits.ts. */
 export function createLoginShares(clock: Clock): LoginShares {
   const spentBy = new BoundedMap<number>(MAX_ADDRESSES)
   const begun = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Scopes that a call of something visible needs and its caller's token lacks. */
+/** Finds the scopes that a call of something visible needs and the caller's token lacks. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -6,7 +6,7 @@ import { type Granted, scopesFor } from './view.ts'
 
 /** Thrown where a request would be sent to its server, and answered by a challenge. */
 export class ScopesMissing extends Error {
-  /** Those to ask for, all at once. */
+  /** The scopes to ask for, all in one challenge. */
   readonly scopes: readonly string[]
 
   constructor(scopes: readonly string[]) {
@@ -15,7 +15,7 @@ export class ScopesMissing extends Error {
   }
 }
 
-/** The scopes to ask for, all at once; empty if a rule grants it to the caller as it is. */
+/** The scopes to ask for, all in one challenge; empty if a rule grants it without further scopes. */
 export function scopesToAskFor(
   { view, config }: Pick<Catalog, 'view' | 'config'>,
   identity: Identity,
@@ -27,7 +27,7 @@ export function scopesToAskFor(
   if (needed.length === 0) return NONE
   const { auth, rules } = config.access
   const required = auth?.jwt.find(({ name }) => name === identity.issuer)?.requiredScopes ?? []
-  // What the token has is named again, or a client would give it away for the new one (MCP 2026-07-28, authorization, step-up).
+  // Names again what the token has: otherwise the client's new token would lack it (MCP 2026-07-28, authorization, step-up).
   const known = new Set([...required, ...rules.flatMap(({ scopes }) => scopes)])
   const kept = identity.scopes?.filter(scope => known.has(scope)) ?? []
   return [...new Set([...required, ...kept, ...needed])]

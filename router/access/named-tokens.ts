@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Identity } from '../../core/mcp/identity.ts'
 
 export type NamedTokens = {
-  /** Compared by hash, so that the time of the comparison discloses nothing about the token. */
+  /** The caller that a token names. Compared by hash, so that the time of the comparison discloses nothing about the token. */
   find(token: string): Identity | undefined
   /** Keys whose value is too short to be a token. */
   readonly unusable: readonly string[]

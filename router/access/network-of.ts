@@ -1,7 +1,7 @@
-/** What limits by address count as one address. Pure. */
+/** Which addresses count as one address for limits by address. Pure. */
 import { isIPv6 } from 'node:net'
 
-/** Whoever has an IPv6 address has at least the 2^64 of its network. */
+/** The first 64 bits of an IPv6 address, since whoever has one has at least the 2^64 of its network; an IPv4 address unchanged. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)

@@ -21,7 +21,7 @@ export type Quotas = {
 
 /** Shorter limits are rates, which routers divide. */
 const QUOTA_FROM_MS = 3_600_000
-/** In one message, so that it stays below the limit of bodies: 4 MiB. */
+/** Limit of the changes in one message, so that it stays below the limit of bodies: 4 MiB. */
 const MAX_CHANGES = 5_000
 const MAX_CALLER = 512
 
@@ -42,9 +42,9 @@ const changeSchema = z.tuple([
   z.int().min(1),
 ])
 const reportSchema = z.object({
-  /** What is known of this router once this report is merged. */
+  /** What the receiver knows of this router once it has merged this report. */
   cursor: cursorSchema,
-  /** Whether that is everything. */
+  /** Whether the receiver then knows everything. */
   isWhole: z.boolean(),
   /** By limit: slot, router, caller, count. */
   limits: z.array(z.tuple([z.string().max(64), z.array(changeSchema).max(MAX_CHANGES)])).max(64),
@@ -55,11 +55,12 @@ export type QuotaReport = z.infer<typeof reportSchema>
 const exchangeSchema = z.object({ report: reportSchema, known: cursorSchema.optional() })
 export type Exchange = z.infer<typeof exchangeSchema>
 
-/** Undefined if the text is not of another router of this version. */
+/** Parses the request of another router; undefined if it does not have the form of this version. */
 export function readExchange(text: string): Exchange | undefined {
   return read(exchangeSchema, text)
 }
 
+/** Parses the answer to such a request, likewise. */
 export function readQuotaReport(text: string): QuotaReport | undefined {
   return read(reportSchema, text)
 }
@@ -84,8 +85,8 @@ export function createQuotas(router: string, clock: Clock): Quotas {
     isEmpty: () => counts.size === 0,
     report(cursor) {
       const known = cursor?.router === router ? cursor : { revision: 0, hasAll: false }
-      const found = [...counts].flatMap(([limit, of]) =>
-        of.changes(known.revision, !known.hasAll).map(change => ({ limit, change })),
+      const found = [...counts].flatMap(([limit, window]) =>
+        window.changes(known.revision, !known.hasAll).map(change => ({ limit, change })),
       )
       const isWhole = found.length <= MAX_CHANGES
       if (!isWhole) found.sort((a, b) => a.change.revision - b.change.revision).splice(MAX_CHANGES)
@@ -93,21 +94,21 @@ export function createQuotas(router: string, clock: Clock): Quotas {
       return {
         cursor: { router, revision: last, hasAll: isWhole || known.hasAll },
         isWhole,
-        limits: [...Map.groupBy(found, ({ limit }) => limit)].map(([limit, of]) => [
+        limits: [...Map.groupBy(found, ({ limit }) => limit)].map(([limit, changes]) => [
           limit,
-          of.map(({ change: { slot, router, caller, count } }) => [slot, router, caller, count]),
+          changes.map(({ change: { slot, router, caller, count } }) => [slot, router, caller, count]),
         ]),
       }
     },
     merge({ limits }) {
       for (const [limit, changes] of limits) {
-        const of = counts.get(limit)
-        for (const change of changes) of?.merge(changeOf(change))
+        const window = counts.get(limit)
+        for (const change of changes) window?.merge(changeOf(change))
       }
       return limits.every(([limit]) => counts.has(limit))
     },
     mark() {
-      const marked = [...counts.values()].map(of => of.mark())
+      const marked = [...counts.values()].map(window => window.mark())
       return () => {
         for (const reported of marked) reported()
       }
@@ -115,7 +116,7 @@ export function createQuotas(router: string, clock: Clock): Quotas {
   }
 }
 
-/** A quota stays the same when it is raised, or when other servers fall under it. */
+/** Identifies a quota and its counts. It leaves out the limit and the servers, so that counts stay when these change. */
 function keyOf({ per, counts, everyMs, tools }: RateLimit, at: number): string {
   return hash('sha256', canonicalJson({ at, per, counts, everyMs, tools }), 'base64url')
 }

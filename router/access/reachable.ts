@@ -3,7 +3,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { seesResource } from './view.ts'
 
-/** `uri`: the upstream's own. */
+/** `uri`: as the upstream knows it. */
 export function mayRead({ view }: Pick<Catalog, 'view'>, server: RouterServer, uri: string): boolean {
   return !view || seesResource(view, server, uri)
 }

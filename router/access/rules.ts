@@ -1,22 +1,22 @@
-/** Which access rules speak of a caller. Additive as in RBAC: a rule can only grant, so that no rule opens anything by failing. Pure. */
+/** Which access rules apply to a caller. Additive as in RBAC: a rule can only grant, so that a rule that fails to match opens nothing. Pure. */
 import type { AccessRule, AccessSubject } from '../../core/catalog/access-config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 
-/** Positions of the rules that apply to a caller. A rule with `challenge` applies without its scopes too: `missing` then names these. */
+/** Positions of the rules that apply to a caller. A rule with `challenge` applies without its scopes too: `missingScopes` returns these. */
 export function matchingRules(rules: readonly AccessRule[], identity: Identity): number[] {
   return rules.flatMap((rule, at) => (applies(rule, identity) ? [at] : []))
 }
 
-/** The scopes of a rule that the caller's token does not have. A credential without scopes has none of them. */
+/** The scopes of a rule that the caller's token does not have. A credential that has no scopes lacks them all. */
 export function missingScopes({ scopes }: AccessRule, identity: Identity): string[] {
   return scopes.filter(scope => !identity.scopes?.includes(scope))
 }
 
 function applies(rule: AccessRule, identity: Identity): boolean {
   const { subjects, challenge } = rule
-  const speaksOf = subjects.length === 0 || subjects.some(subject => isSubject(subject, identity))
-  return speaksOf && (challenge || missingScopes(rule, identity).length === 0)
+  const isAbout = subjects.length === 0 || subjects.some(subject => isSubject(subject, identity))
+  return isAbout && (challenge || missingScopes(rule, identity).length === 0)
 }
 
 function isSubject(subject: AccessSubject, identity: Identity): boolean {
@@ -44,7 +44,7 @@ function isNamed(wanted: string, name: string | undefined): boolean {
   return name !== undefined && (wanted === '*' || wanted === name)
 }
 
-/** The name of a ServiceAccount of this namespace: `system:serviceaccount:<namespace>:<name>`. */
+/** The name of the ServiceAccount `system:serviceaccount:<namespace>:<name>`; undefined if it is of another namespace. */
 export function accountIn(namespace: string, subject: string): string | undefined {
   const prefix = `system:serviceaccount:${namespace}:`
   return subject.startsWith(prefix) ? subject.slice(prefix.length) : undefined

@@ -1,6 +1,6 @@
 /**
- * Verifies ServiceAccount tokens with the API server's public keys: no request waits for the API server but one with an unknown key and,
- * if the gateway asks for reviews, one whose token was not reviewed lately.
+ * Verifies ServiceAccount tokens with the API server's public keys. A request waits for the API server only if its token names an unknown key or,
+ * where the gateway requires reviews, was not reviewed lately.
  */
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../../core/async.ts'
@@ -19,7 +19,7 @@ export type ServiceAccounts = {
 export type Admitted = {
   audiences: readonly string[]
   namespaces: readonly string[]
-  /** The API server must have accepted the token within this time, too. Absent: its signature suffices. */
+  /** The API server must also have accepted the token within this time. Absent: its signature suffices. */
   reviewMs?: number
 }
 
@@ -39,11 +39,11 @@ const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/
 
 export function createServiceAccounts(options: ServiceAccountsOptions): ServiceAccounts {
   const { clock, reviews } = options
-  const issuer = createClusterKeys(options)
+  const clusterKeys = createClusterKeys(options)
   return {
-    keys: issuer,
+    keys: clusterKeys,
     async verify(token, { audiences, namespaces, reviewMs }) {
-      const { keys, name } = await issuer.current()
+      const { keys, name } = await clusterKeys.current()
       if (issuerOf(token) !== name) return undefined
       const expected = {
         issuer: name,
@@ -56,7 +56,7 @@ export function createServiceAccounts(options: ServiceAccountsOptions): ServiceA
       try {
         const { payload } = await jwtVerify(token, keys, expected).catch(async error => {
           if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-          return jwtVerify(token, (await issuer.newer()).keys, expected)
+          return jwtVerify(token, (await clusterKeys.newer()).keys, expected)
         })
         const identity = identityOf(payload, namespaces)
         if ('status' in identity) return identity
@@ -86,7 +86,7 @@ function identityOf(payload: JWTPayload, namespaces: readonly string[]): Identit
     issuer: undefined,
     subject: sub,
     name: sub,
-    // As the API server would say of it.
+    // Those that the API server gives to every ServiceAccount.
     groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
     scopes: undefined,
     claims: isObject(payload) ? (payload as JsonObject) : undefined,

@@ -1,4 +1,4 @@
-/** What the API server says of ServiceAccount tokens, for a time: besides their signature, it knows whether their pod still exists. */
+/** Asks the API server about ServiceAccount tokens, and remembers its answers for a time: it also knows whether the pod of a token still exists. */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -30,14 +30,14 @@ type Reviewed = { askedMs: number; verdict: Verdict }
 
 /** Answers that are remembered, by the tokens' hashes; the least recently used are forgotten first. */
 const MAX_REMEMBERED = 10_000
-/** How long what is not accepted is not asked about again: a denied token stays denied, unless the API server itself had a problem. */
+/** After how long a token that was not accepted may be asked about again. A denied one stays denied, unless the API server itself had a problem. */
 const PAUSE_MS: Record<Exclude<Verdict, 'accepted'>, number> = { denied: 10_000, unavailable: 1_000 }
 
 const DENIED = refused(
   'ReviewDenied',
   'The API server no longer accepts the token: the pod or the ServiceAccount that it belongs to was deleted.',
 )
-/** Not the last good answer instead: it is as old as the gateway's manifest allows, and a way in for deleted pods. */
+/** The last good answer is not used instead: it is older than the gateway's manifest allows, and would admit deleted pods. */
 const UNAVAILABLE: Refused = {
   status: 503,
   reason: 'ReviewUnavailable',
@@ -49,7 +49,7 @@ export function createTokenReviews({ ask, clock, log }: TokenReviewsOptions): To
   const asking = new Map<string, Promise<Reviewed>>()
   let isAway = false
 
-  const tellOutcome = (error?: unknown): void => {
+  const logOutcome = (error?: unknown): void => {
     if (error !== undefined && !isAway)
       log.warn(
         { error: messageOf(error) },
@@ -63,10 +63,10 @@ export function createTokenReviews({ ask, clock, log }: TokenReviewsOptions): To
     const askedMs = clock.now()
     try {
       const answer = await ask(token, audiences)
-      tellOutcome()
+      logOutcome()
       return { askedMs, verdict: isAccepted(answer, subject, audiences) ? 'accepted' : 'denied' }
     } catch (error) {
-      tellOutcome(error)
+      logOutcome(error)
       return { askedMs, verdict: 'unavailable' }
     }
   }
@@ -97,7 +97,7 @@ function isAccepted(answer: TokenVerdict, subject: string, asked: readonly strin
   return authenticated && username === subject && audiences.some(audience => asked.includes(audience))
 }
 
-/** Not where the clock went back, either: then nobody knows how old it is. */
+/** Whether an answer can still be used. Not if the clock was set back: then nobody knows how old the answer is. */
 function isFresh({ askedMs, verdict }: Reviewed, maxAgeMs: number, nowMs: number): boolean {
   const lifeMs = verdict === 'accepted' ? maxAgeMs : Math.min(maxAgeMs, PAUSE_MS[verdict])
   return nowMs >= askedMs && nowMs < askedMs + lifeMs

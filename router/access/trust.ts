@@ -2,15 +2,15 @@
 import type { Clock } from '../../core/async.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 
-/** A key that was withdrawn stops working within this time, beside the life of keys. */
+/** At most this long. Tokens of a withdrawn key stop working within this time and the life of keys together. */
 const TRUST_MS = 5 * 60_000
 
-/** Until when to trust, in ms since the epoch: no longer than the credential itself is valid. */
+/** Until when to trust a credential, in milliseconds since the epoch: no longer than it is valid itself. */
 export function trustedUntilMs(found: { identity: Identity; untilMs: number }, clock: Clock): number {
   return Math.min(found.untilMs, found.identity.expiresMs, clock.now() + TRUST_MS)
 }
 
-/** No longer than at first if the clock was set back meanwhile. */
+/** Whether a credential is still trusted. Not if the clock was set back: it would be trusted for longer than TRUST_MS. */
 export function isTrusted({ untilMs }: { untilMs: number }, clock: Clock): boolean {
   const leftMs = untilMs - clock.now()
   return leftMs > 0 && leftMs <= TRUST_MS

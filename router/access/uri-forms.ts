@@ -1,4 +1,4 @@
-/** What a URI may mean to a server: decoded, normalized and in other spellings, so that a rule speaks of all of them. Pure. */
+/** What a URI may mean to a server: decoded, normalized and in other spellings, so that a rule covers all of them. Pure. */
 
 export type UriForms = {
   /** The URI, and what it decodes to step by step: each must be allowed. */
@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 8_192
 /** Segments and characters with which a URI can leave its folder; some servers drop what follows a semicolon. */
 const TREACHEROUS = /(?:^|[/\\])\.{1,2}(?:[/\\?#;]|$)|[\\\p{Cc}]/u
 
-/** Undefined: nobody can say what it means, since it climbs, has control characters, or cannot be decoded to an end. */
+/** Undefined if nobody can say what the URI means: it has `.` or `..` segments, backslashes or control characters, or cannot be decoded completely. */
 export function formsOf(uri: string): UriForms | undefined {
   const spelled = decodings(uri)
   if (!spelled) return undefined
@@ -22,13 +22,14 @@ export function formsOf(uri: string): UriForms | undefined {
   return { spelled, meant: [...new Set([...spelled, ...meant].map(form => form.toLowerCase()))] }
 }
 
-/** The forms of a pattern that denies; compared with `meant`. */
+/** The forms of a pattern that denies, to be compared with `meant`. */
 export function deniedForms(pattern: string): string[] {
   const lower = pattern.normalize('NFKC').toLowerCase()
   const decoded = decode(lower)
   return decoded === undefined || decoded === lower ? [lower] : [lower, decoded.toLowerCase()]
 }
 
+/** The URI, and the result of each decoding until nothing changes; undefined if it is too long, or that takes too many steps. */
 function decodings(uri: string): string[] | undefined {
   if (uri.length > MAX_CHARACTERS) return undefined
   const forms = [uri]
@@ -51,7 +52,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** As URLs are parsed (WHATWG), without credentials, port, query and fragment, and with paths as file systems read them. */
+/** What a URL is taken for: as it is parsed (WHATWG), and without credentials, port, query and fragment, with paths as file systems read them. */
 function meaningsOf(form: string): string[] {
   const url = URL.parse(form)
   if (!url) return []

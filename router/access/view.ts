@@ -15,11 +15,11 @@ export type View = {
   readonly granting: readonly AccessRule[]
   /** Rules whose tools are visible, though a call needs scopes that the caller does not have. */
   readonly challenging: readonly AccessRule[]
-  /** The gateway's own most. */
+  /** The most that the gateway offers to any caller. */
   readonly most: ToolGrant
 }
 
-/** Undefined: everything, since the gateway has neither rules nor a most of its own. */
+/** The view of a caller. Undefined: everything, since the gateway has no rules and offers all tools. */
 export function viewOf({ rules, tools: most }: AccessConfig, identity: Identity): View | undefined {
   if (rules.length === 0)
     return isEverything(most) ? undefined : { key: 'all', granting: [ALL], challenging: [], most }
@@ -42,7 +42,7 @@ export function seesTool(view: View, server: RouterServer, definition: ToolDefin
   )
 }
 
-/** Whether a resource or template is visible, by the upstream's own URI: in whatever form a server may take it for. */
+/** Whether a resource or template is visible, by the upstream's own URI: it has to be granted in every form that a server may take it for. */
 export function seesResource(view: View, server: RouterServer, uri: string): boolean {
   const rules = rulesFor(view, server)
   if (rules.some(({ resources }) => grantsAll(resources))) return true
@@ -69,7 +69,7 @@ export function grantsAlone(view: View, rule: AccessRule, server: RouterServer, 
   return sees({ ...view, granting: [rule], challenging: [] }, server, granted)
 }
 
-/** The scopes that something visible needs and the caller lacks, of the rule that lacks the fewest; empty: the caller may use it. */
+/** All scopes of the rule that grants something visible and of whose scopes the caller lacks the fewest; empty if the caller may already use it. */
 export function scopesFor(
   view: View,
   identity: Identity,
@@ -83,6 +83,7 @@ export function scopesFor(
   return asking[0]?.scopes ?? []
 }
 
+/** Stands for the rules of a gateway that has none. */
 const ALL: AccessRule = {
   name: '',
   subjects: [],
@@ -102,7 +103,7 @@ function grantsAll({ allow, deny }: Grant): boolean {
   return allow.includes('*') && deny.length === 0
 }
 
-/** The rules of a view that are about a server. `isAbout`: whether a rule is, for callers that remember it. */
+/** The rules of a view that are about a server. `isAbout`: whether a rule is about it; callers may give a function that remembers this. */
 export function rulesFor(
   { granting, challenging }: View,
   server: RouterServer,

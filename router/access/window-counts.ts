@@ -1,20 +1,23 @@
-/** How often each caller came within a sliding time, at all routers of a gateway: a grow-only counter for each router, caller and slot. */
+/**
+ * Counts the requests of each caller in a sliding window of time, at all routers of a gateway. The window is divided into slots; there is a grow-only
+ * counter for each router, caller and slot.
+ */
 import type { Clock } from '../../core/async.ts'
 
 export type WindowCounts = {
-  /** How long until one more is allowed; 0: now. */
+  /** Milliseconds until one more request is allowed; 0: now. */
   waitMs(caller: string, bound: Bound): number
-  /** Counts one at this router. */
+  /** Counts a request at this router. */
   add(caller: string): void
   /** What changed after a revision: at this router, or at `all`. */
   changes(after: number, all: boolean): Change[]
-  /** Takes what another router counted. What is older than the window, or of another clock, is ignored. */
+  /** Takes what another router counted. Ignores what is older than the window, or in the future of this clock. */
   merge(change: Omit<Change, 'revision'>): void
   /** Returns a function that says that all routers know what was counted here until now. */
   mark(): () => void
 }
 
-/** `routers`: among how many what is left is divided until they have heard of each other again. */
+/** `routers`: how many routers share what is left of the limit until they have exchanged their counts. */
 export type Bound = { limit: number; routers: number }
 
 /** A router's count of a caller in a slot. `slot`: the time since 1970 in units of a slot. */
@@ -22,7 +25,7 @@ export type Change = { slot: number; router: string; caller: string; count: numb
 
 /** How often routers tell each other what they have counted. */
 export const EXCHANGE_MS = 1_000
-/** A window and a slot more are counted, so that no time of a window's length has more than the limit. */
+/** Slots of a window. One slot more is counted, so that no period of the window's length has more requests than the limit. */
 const SLOTS = 8
 /** Counts kept for one limit; when there are more, those of the oldest slot are forgotten. */
 const MAX_COUNTS = 200_000
@@ -107,14 +110,14 @@ function createSlots(everyMs: number, { revise, clock }: CountingRouter) {
     slotMs,
     slots,
     isCurrent,
-    /** Forgets what is over, and after the clock was set back what is in its future: that would count for too long. */
+    /** The current slot. Forgets slots that are over, and those in the future if the clock was set back: they would count for too long. */
     now(): number {
       const now = Math.floor(clock.now() / slotMs)
       if (now !== newest) for (const at of slots.keys()) if (!isCurrent(at, now)) slots.delete(at)
       newest = now
       return now
     },
-    /** Raises a count: one that is not higher is known already. */
+    /** Raises a count to `count`. A count that is not higher changes nothing: it is known already. */
     set(at: number, router: string, caller: string, count: number): Slot {
       const slot = slots.get(at) ?? { sums: new Map(), byRouter: new Map(), untold: new Map(), size: 0 }
       slots.set(at, slot)

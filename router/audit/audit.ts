@@ -16,9 +16,13 @@ import { callOf, missOf, scriptOf, searchOf } from './of-requests.ts'
 import { type AuditSink, createAuditSink } from './sink.ts'
 
 export type Audit = {
+  /** A call ended, or was refused. */
   called(record: CallRecord): void
+  /** A search ended. */
   searched(durationMs: number, by: RecordedRequest): void
+  /** A script ended. */
   scriptRan(record: ScriptRecord): void
+  /** A request named something that does not exist for its caller. */
   missed(by: RecordedRequest, asked: Asked): void
   /** A request of this caller was admitted. If its credential is new to this router, that is a login. */
   admitted(config: RouterConfig, identity: Identity, address: string | undefined): void
@@ -64,7 +68,7 @@ export function createAudit({ metrics, clock, replica, stream = standard }: Audi
     if (decision.decision === 'allowed') write({ config, decision })
     else merger.add({ config, decision })
   }
-  // A user may have lists of their own: what rules deny is only in what this is a part of.
+  // What rules hide is only in the catalog that `seen` is a part of. It may have a user's own lists.
   const whole = (seen: Catalog) => ({ whole: seen.whole ?? seen, seen, once })
   return {
     called(record) {

@@ -10,7 +10,7 @@ import { shownUri, type Target } from './line.ts'
 /** Catalogs: the whole one, and what the caller sees of it. */
 export type Catalogs = { whole: Catalog; seen: Catalog }
 
-/** Undefined: nothing has this name, for any caller. */
+/** What a request named; undefined if nothing has this name for any caller, or the caller may use it. */
 export function hiddenTarget(
   catalogs: Catalogs,
   { kind, text, server }: Asked,
@@ -48,8 +48,8 @@ function hiddenServer({ whole, seen }: Catalogs, name: string): Target | undefin
 function hiddenResource({ whole }: Catalogs, text: string, server: string | undefined): Target | undefined {
   if (server !== undefined) return { server, uri: shownUri(text) }
   // Always searched: otherwise, with many templates, the time of an answer would reveal that a server exists.
-  const [own] = whole.resourcesByOwnUri.get(text) ?? whole.templates.filter(({ uri }) => mayMatch(uri, text))
+  const [item] = whole.resourcesByOwnUri.get(text) ?? whole.templates.filter(({ uri }) => mayMatch(uri, text))
   const parsed = parseResource(text)
   if (parsed && whole.servers.has(parsed.server)) return { server: parsed.server, uri: shownUri(parsed.uri) }
-  return own && { server: own.server, uri: shownUri(text) }
+  return item && { server: item.server, uri: shownUri(text) }
 }

@@ -46,7 +46,7 @@ const MAX_NAME = 128
 const MAX_FULL = 16_384
 const MAX_URI = 512
 
-/** `place`: which gateway and replica; `count`: how many more there were like this one. */
+/** The line of a decision, as JSON. `place`: where and when it was made; `count`: how many more there were like this one. */
 export function lineOf(
   decision: Decision,
   place: { id: string; time: string; gateway: string; replica?: string; policy: string },
@@ -99,7 +99,7 @@ export function policyOf({ rules, tools, rateLimits }: AccessConfig): string {
   return hash('sha256', canonicalJson({ rules, tools, rateLimits })).slice(0, 16)
 }
 
-/** What of the arguments of a call is recorded. */
+/** What is recorded of the arguments of a call; undefined: nothing. */
 export function recorded(args: unknown, how: AuditArguments): unknown {
   if (how === 'None' || args === undefined) return undefined
   if (how === 'Digest') return `sha256:${hash('sha256', canonicalJson(args))}`
@@ -119,7 +119,7 @@ export function shownUri(uri: string): string {
   return (uri.split(/[?#]/, 1)[0] as string).replace(/\/\/[^/@]*@/, '//').slice(0, MAX_URI)
 }
 
-/** An IPv4 address in an IPv6 socket is shown as such. */
+/** An IPv4 address that comes from an IPv6 socket (`::ffff:192.0.2.1`) is shown without that prefix. */
 export function shownAddress(address: string | undefined): string | undefined {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '')
 }

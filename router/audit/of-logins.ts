@@ -6,14 +6,14 @@ import { type Decision, shownAddress, type Who } from './line.ts'
 export type LoginStep = {
   /** A browser pressed the button of a page; an issuer said who its user is; or the user is logged in to the server. */
   method: 'login/begin' | 'login/identify' | 'login/complete'
-  /** As in the request. */
+  /** The name as it is in the request; the server may not exist. */
   server: string
-  /** Undefined: that is not known yet. */
+  /** The user; undefined while unknown. */
   who: Who | undefined
   address: string | undefined
 }
 
-/** Of faults that name no reason themselves: an authorization server is the issuer's, or the upstream's. */
+/** The reasons of faults whose details have none. The authorization server is that of the issuer or of the upstream. */
 const REASONS: Partial<Record<FaultCode, string>> = {
   bad_request: 'BadRequest',
   not_found: 'NotFound',
@@ -24,7 +24,7 @@ const REASONS: Partial<Record<FaultCode, string>> = {
   upstream_protocol: 'AuthorizationServerUnusable',
 }
 
-/** `error`: why the step was refused; undefined if it was not. */
+/** The decision about a step. `error`: why it was refused; undefined if it was not. */
 export function loginStepped(
   { method, server, who, address }: LoginStep,
   { servers }: Pick<RouterConfig, 'servers'>,

@@ -16,6 +16,7 @@ type Known = Catalogs & { once: Once }
 const MAX_NAME_CHARACTERS = 256
 const MAX_SOURCE_CHARACTERS = 16_384
 
+/** The decision about a call. Without an audit stream, that of an allowed call has only what metrics need. */
 export function callOf(record: CallRecord, known: Known): Decision {
   const { by, asked, limited, scopes, outcome, totalMs: ms } = record
   const { request } = by
@@ -41,7 +42,7 @@ export function callOf(record: CallRecord, known: Known): Decision {
   return decision
 }
 
-/** The text of a search belongs to its arguments. */
+/** The decision about a search. Its text is recorded as arguments are. */
 export function searchOf(ms: number, by: RecordedRequest): Decision {
   const { caller, params } = by.request
   const { audit } = by.catalog.config.access
@@ -57,7 +58,7 @@ export function searchOf(ms: number, by: RecordedRequest): Decision {
   }
 }
 
-/** The text of a script is recorded as arguments are: whole only with `Full`, else its digest and length. */
+/** The decision about a run of a script. Its text is recorded as arguments are: whole only with `Full`, else its digest and length. */
 export function scriptOf({ id, outcome, totalMs: ms, source, reviewed, parent, by }: ScriptRecord): Decision {
   const { audit } = by.catalog.config.access
   const digest = `sha256:${hash('sha256', source)}`
@@ -77,7 +78,7 @@ export function scriptOf({ id, outcome, totalMs: ms, source, reviewed, parent, b
   }
 }
 
-/** Undefined: what was asked for does not exist, for any caller. */
+/** The denial of something that the caller may not use; undefined if it does not exist for any caller. */
 export function missOf(by: RecordedRequest, asked: Asked, known: Known): Decision | undefined {
   const target = known.seen.view && hiddenTarget(known, asked, known.once)
   if (!target) return undefined
@@ -153,7 +154,7 @@ function argumentsOf({ sent }: CallRecord): JsonObject | undefined {
   return isObject(args) ? args : undefined
 }
 
-/** Of the result or error as the server wrote it. */
+/** The bytes of the result or error as the server wrote it. */
 function bytesOf({ sent }: CallRecord): number | undefined {
   if (!sent || sent.answer instanceof Fault) return undefined
   const { answer } = sent

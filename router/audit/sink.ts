@@ -10,7 +10,7 @@ export type AuditSink = {
   close(): Promise<void>
 }
 
-/** Text that may wait before the sink counts as blocked, and at most: calls that run then have lines too. */
+/** How much text may wait before the sink counts as blocked, and how much at most: calls that are running at that time still write lines. */
 const BLOCKED_LENGTH = 1 << 20
 const MAX_WAITING_LENGTH = 8 << 20
 const CLOSE_MS = 1_000

@@ -23,7 +23,7 @@ type Offer = Routes & {
   readonly extraIndex: LexicalIndex
 }
 
-/** Finds what has a name. */
+/** A read-only look-up by name. */
 export type Lookup<V> = Pick<ReadonlyMap<string, V>, 'get' | 'has'>
 
 /** Everything offered, by the names that callers use. */
@@ -60,7 +60,7 @@ export type Catalog = Offer & {
   vectors?: { tools: VectorTable; extras: VectorTable }
   /** What the caller may use, if this is a part of a catalog; see restrict.ts. */
   view?: View
-  /** What this is a part of, with what its caller may not learn: for audit and metrics alone. */
+  /** The catalog that this is a part of. It has things that the caller must not learn of: only for audit and metrics. */
   whole?: Catalog
   /** The servers whose lists are read for each user too. */
   listedPerUser: readonly string[]

@@ -37,14 +37,17 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens)
 }
 
-/** Estimates a text cut out of one whose tokens are known, in proportion to its length: more accurate than counting its characters. */
+/**
+ * Estimates the tokens of a text cut out of `whole`, whose tokens are known: by its characters and by its share of the length. The greater number
+ * counts, plus a margin, so that the cut text stays within its budget.
+ */
 export function tokensOfCut(cut: string, whole: { length: number; tokens: number }): number {
   if (cut.length >= whole.length) return whole.tokens
   const share = (whole.tokens * cut.length) / whole.length
   return Math.ceil(CUT_MARGIN * Math.max(estimateTokens(cut), share))
 }
 
-/** The tokens at most that a text costs in JSON beyond its own, for escaped quotes, line breaks and the like. */
+/** The most tokens that a text costs in JSON in addition to its own, for escaped quotes, line breaks and the like. */
 export function escapeTokens(text: string): number {
   return JSON.stringify(text).length - text.length - 2
 }
@@ -57,7 +60,7 @@ function kindOf(code: number): number {
   return code < 128 ? SIGN : OTHER
 }
 
-/** Called for each character of texts that may be long, so without a list that is searched. */
+/** The tokens of a character outside of ASCII. Called for each character of texts that may be long, so it searches no list. */
 function otherTokens(code: number): number {
   if (isOfCommonBlock(code)) return OTHER_SCRIPT_TOKENS
   return code >= 0xd800 && code <= 0xdfff ? SURROGATE_TOKENS : RARE_SCRIPT_TOKENS

@@ -1,4 +1,4 @@
-/** Which tools of a catalog grants cover: found out once for each grant and server, however many combinations of rules there are. Pure. */
+/** Which tools of a catalog are granted: computed once for each grant and server, however many combinations of rules there are. Pure. */
 import type { AccessRule, ToolGrant } from '../../core/catalog/access-config.ts'
 import { concerns, isToolGranted, isToolGrantedBy } from '../../core/catalog/grants.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
@@ -9,14 +9,14 @@ import type { ServerPart } from './server-part.ts'
 export type GrantedTools = {
   /** The rules of a view that are about a server. */
   rulesFor(view: View, server: RouterServer): AccessRule[]
-  /** 1 for each tool of a part that a view sees. `rules`: those of the view that are about the server. */
+  /** For each tool of a part, 1 if a view sees it, else 0. `rules`: those of the view that are about the server. */
   seen(view: View, rules: readonly AccessRule[], server: RouterServer, part: ServerPart): Uint8Array
 }
 
 /** For one catalog, whose servers and rules do not change. */
 export function createGrantedTools(): GrantedTools {
   const serversOf = new WeakMap<AccessRule, ReadonlySet<string>>()
-  /** By rule, and by the most that the gateway offers. */
+  /** By rule, and by the grant of the most that the gateway offers. */
   const masks = new WeakMap<AccessRule | ToolGrant, Map<ServerPart, Uint8Array>>()
 
   function isAbout(rule: AccessRule, server: RouterServer): boolean {

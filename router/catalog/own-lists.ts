@@ -1,12 +1,12 @@
-/** The catalog with the lists that a user has of their own in place of the shared ones: as if all users had these. Pure. */
+/** Builds the catalog of a user for whom servers have other lists than for others: the user's lists replace the shared ones. Pure. */
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { assembleCatalog, type Catalog } from './catalog.ts'
 import { buildServerPart, partKey, type ServerPart } from './server-part.ts'
 
 /**
- * `lists`: by server. Everything else is that of `whole`; what `before`, an earlier catalog with the same lists, has of them is reused.
- * Yields often, as buildCatalog does.
+ * `lists`: the user's lists, by server. Everything else is that of `whole`. Parts of `before`, an earlier catalog with such lists, are reused if they
+ * are unchanged. Yields often, as buildCatalog does.
  */
 export function* buildOwnCatalog(
   whole: Catalog,

@@ -1,12 +1,12 @@
-/** The routes of a part of a catalog: its lists, and the whole's look-ups, in which what is outside of the part is not found. Pure. */
+/** The routes of a part of a catalog: its lists, and the look-ups of the whole catalog, which find nothing outside of the part. Pure. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { heldByNameIn, type Lookup, type Routes, routeOf } from './catalog.ts'
 import type { ServerPart, ToolRoute } from './server-part.ts'
 
-/** Names whose items a part remembers. */
+/** For how many names a look-up remembers its items. */
 const MAX_NAMES = 256
 
-/** `parts`: those of the part; `hasTool`: whether a tool is in it. Maps of its own would take most of its memory and time. */
+/** `parts`: those of the part; `hasTool`: whether a tool is in it. Separate maps would take most of its memory and time. */
 export function partOfRoutes(
   whole: Routes,
   parts: readonly ServerPart[],
@@ -40,7 +40,7 @@ function oneOf<V>(whole: Lookup<V>, has: (item: V) => boolean): Lookup<V> {
   return { get, has: name => get(name) !== undefined }
 }
 
-/** A name is looked for once: what many hidden items share would otherwise take longer than what does not exist. */
+/** Remembers what a name has found: otherwise a name that many hidden items share would take longer each time than one that does not exist. */
 function someOf<V>(whole: Lookup<readonly V[]>, has: (item: V) => boolean): Lookup<readonly V[]> {
   const known = new BoundedMap<readonly V[]>(MAX_NAMES)
   const get = (name: string): readonly V[] | undefined => {

@@ -22,7 +22,7 @@ export function createRestriction(catalog: Catalog): (view: View) => Catalog {
     const seen = config.servers.flatMap((server): Seen[] => {
       const [part, list] = [parts.get(server.name), catalogs.get(server.name)]
       const rules = granted.rulesFor(view, server)
-      // One that was never discovered exists if a rule speaks of it.
+      // A server that was never discovered is visible if a rule is about it.
       if (!part || !list) return rules.length > 0 ? [{ server }] : []
       const isSeen = granted.seen(view, rules, server, part)
       mask.set(isSeen, places.first.get(part))
@@ -47,8 +47,8 @@ function assemble(
   const state = stateOf({ generation: catalog.generation, config, catalogs }, routes)
   const tools = lazily(() => membersOf(catalog.tools, hasTool))
   const extras = lazily(() => {
-    const own = new Set(routes.extras)
-    return membersOf(catalog.extras, extra => own.has(extra))
+    const members = new Set(routes.extras)
+    return membersOf(catalog.extras, extra => members.has(extra))
   })
   const index = lazily(() => catalog.index.under(tools()))
   const extraIndex = lazily(() => catalog.extraIndex.under(extras()))
@@ -94,14 +94,18 @@ function placesOf({ parts, tools }: Catalog) {
 
 type Seen = { server: RouterServer; part?: ServerPart; list?: ServerCatalog }
 
-/** A server of which nothing is granted does not exist for the caller. */
-function seenOf(list: ServerCatalog, own: ServerPart, part: ServerPart, server: RouterServer): Seen[] {
-  const count = countOf(own)
+/** `restricted`: what is granted of `part`. A server of which nothing is granted does not exist for the caller. */
+function seenOf(list: ServerCatalog, restricted: ServerPart, part: ServerPart, server: RouterServer): Seen[] {
+  const count = countOf(restricted)
   if (count === 0) return []
-  // What is granted whole is shared, as most of a view often is.
+  // Often most parts of a view are granted completely: these are shared instead of copied.
   const isWhole = count === countOf(part)
   return [
-    { server, part: isWhole ? part : own, list: isWhole && !list.held ? list : restrictList(list, own) },
+    {
+      server,
+      part: isWhole ? part : restricted,
+      list: isWhole && !list.held ? list : restrictList(list, restricted),
+    },
   ]
 }
 
@@ -109,7 +113,7 @@ function countOf({ tools, held, prompts, resources, templates }: ServerPart): nu
   return tools.length + held.length + prompts.length + resources.length + templates.length
 }
 
-/** `isSeen`: for each of its tools. `view`: with the rules that are about the server. */
+/** `isSeen`: for each tool of the part, 1 or 0. `view`: only with the rules that are about the server. */
 function restrictPart(part: ServerPart, isSeen: Uint8Array, view: View, server: RouterServer): ServerPart {
   const tools = part.tools.filter((_tool, at) => isSeen[at])
   return {
@@ -154,6 +158,7 @@ function partOfTable(table: VectorTable, members: Int32Array): VectorTable {
   }
 }
 
+/** Returns a function that calls `make` at its first call only. */
 function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {

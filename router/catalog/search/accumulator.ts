@@ -6,7 +6,9 @@ export type Accumulator = {
   readonly scores: Float64Array
   /** The documents that match, in no order. A view: the next query overwrites it. */
   hits(): Int32Array
+  /** The greatest score; 0 without hits. */
   best(): number
+  /** Begins a new query. */
   reset(): void
   /** Offers the documents of a term a score for the current word of the query, its weight times the term's impact: the best offer counts. */
   offer(postings: Uint32Array, weight: number): void

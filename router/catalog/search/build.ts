@@ -25,6 +25,7 @@ export type LexicalIndex = SearchIndex & {
   }
 }
 
+/** What an index is made from; also the index of a part. */
 export type IndexSources = {
   corpus: Corpus
   lexicon: Lexicon

@@ -80,9 +80,9 @@ function rate(network: Network, features: Features): Confidence {
   return { value, threshold: thresholdOf(network, features.tools), network }
 }
 
-/** Interpolates linearly between the points; constant beyond them. */
+/** Interpolates linearly between the points; constant beyond them. After the last point, `findIndex` returns -1, and `at(-1)` that point. */
 function thresholdOf({ thresholds }: Network, tools: number): number {
-  const next = thresholds.findIndex(([own]) => own >= tools)
+  const next = thresholds.findIndex(([point]) => point >= tools)
   const to = thresholds.at(next)
   const from = next > 0 ? thresholds[next - 1] : to
   if (!from || !to) return 0

@@ -42,13 +42,13 @@ export const FIELD_WEIGHTS: Readonly<Record<Field, FieldWeight>> = {
   parameterTexts: { weight: 0.4, length: 0.5 },
   serverDescription: { weight: 0.2, length: 0.5 },
 }
-/** In tenths, so that sums of them are exact in any order. */
+/** Weights of the fields of a server, in tenths, so that sums of them are exact in any order. */
 export const SERVER_TENTHS = { server: 30, serverDescription: 10, name: 10, description: 3 }
 export const TOOL_SATURATION = 1.6
 export const SERVER_SATURATION = 1.2
 const SERVER_LENGTH = 0.75
 
-/** Yields after every document of every pass, so that the caller can give way. */
+/** Yields after every document of every pass, so that the caller can run other tasks in between. */
 export function* buildCorpus(
   documents: readonly SearchDocument[],
   lexicon: Lexicon,
@@ -118,7 +118,7 @@ function averageLengths(fields: readonly ToolTerms[]): Record<Field, number> {
 
 type ServerPart = Pick<Corpus, 'servers' | 'serverOf' | 'serverCount'>
 
-/** A server as one document: its own words and those of all its tools. */
+/** Each server as one document: its own words and those of all its tools. */
 function* serverPostings(
   documents: readonly SearchDocument[],
   fields: readonly ToolTerms[],
@@ -130,24 +130,24 @@ function* serverPostings(
     const terms = fields[at] as ToolTerms
     const number = numbers.get(document.server) ?? numbers.size
     serverOf[at] = number
-    let own = weights[number]
-    if (own === undefined) {
+    let ofServer = weights[number]
+    if (ofServer === undefined) {
       numbers.set(document.server, number)
-      own = new Map()
-      weights.push(own)
-      addAll(own, terms.server, SERVER_TENTHS.server)
-      addAll(own, terms.serverDescription, SERVER_TENTHS.serverDescription)
+      ofServer = new Map()
+      weights.push(ofServer)
+      addAll(ofServer, terms.server, SERVER_TENTHS.server)
+      addAll(ofServer, terms.serverDescription, SERVER_TENTHS.serverDescription)
     }
-    addAll(own, terms.name, SERVER_TENTHS.name)
-    addAll(own, terms.description, SERVER_TENTHS.description)
+    addAll(ofServer, terms.name, SERVER_TENTHS.name)
+    addAll(ofServer, terms.description, SERVER_TENTHS.description)
     yield
   }
   const servers = createPostings(SERVER_SATURATION)
-  const lengths = weights.map(own => own.values().reduce((sum, weight) => sum + weight, 0))
+  const lengths = weights.map(ofServer => ofServer.values().reduce((sum, weight) => sum + weight, 0))
   const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length || 1
-  for (const [number, own] of weights.entries()) {
+  for (const [number, ofServer] of weights.entries()) {
     const weighed = (tenths: number) => serverWeight(tenths, lengths[number] ?? 0, average)
-    servers.add(number, new Map(own.entries().map(([term, tenths]) => [term, weighed(tenths)])))
+    servers.add(number, new Map(ofServer.entries().map(([term, tenths]) => [term, weighed(tenths)])))
     yield
   }
   return { servers: yield* servers.build(), serverOf, serverCount: weights.length }

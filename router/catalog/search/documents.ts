@@ -4,7 +4,7 @@ import type { ServerCatalog, ToolDefinition } from '../../../core/catalog/server
 import type { JsonObject, JsonValue } from '../../../core/json.ts'
 import type { SearchDocument } from './search-index.ts'
 
-/** `definition` with the manifest's overrides. */
+/** The document of a tool. `definition`: with the manifest's overrides. */
 export function toolDocument(
   server: RouterServer,
   catalog: ServerCatalog,
@@ -23,7 +23,7 @@ export function toolDocument(
   }
 }
 
-/** Of a resource, a template or a prompt, whose arguments are read as a tool's. */
+/** The document of a resource, a template or a prompt. The arguments of a prompt are read as those of a tool. */
 export function itemDocument(
   server: RouterServer,
   catalog: ServerCatalog,

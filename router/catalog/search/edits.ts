@@ -1,6 +1,6 @@
 /** Whether two words differ by one or two typing errors. Pure. */
 
-/** One letter inserted, deleted or replaced, or two neighbours swapped. */
+/** Whether at most one letter was inserted, deleted or replaced, or two neighbours were swapped. */
 export function isOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   const { start, restOfA, restOfB } = differingPart(a, b)
@@ -8,7 +8,7 @@ export function isOneEdit(a: string, b: string): boolean {
   return restOfA === 2 && restOfB === 2 && a[start] === b[start + 1] && a[start + 1] === b[start]
 }
 
-/** One edit at the first difference, and at most one in the rest. */
+/** Whether inserting, deleting or replacing a letter at the first difference leaves at most one edit in the rest. */
 export function isWithinTwoEdits(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 2) return false
   const { start } = differingPart(a, b)

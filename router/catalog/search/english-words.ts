@@ -2,5 +2,5 @@
 import english from './data/english.json' with { type: 'json' }
 import { readWordFilter } from './word-filter.ts'
 
-/** Takes the stem of a lower-case word. One in 15,000 other words is taken for English. */
+/** Whether a word is English. Takes its stem, in lower case. One in 15,000 other words is taken for English. */
 export const isEnglish = readWordFilter(english.filter)

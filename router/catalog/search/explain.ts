@@ -21,6 +21,7 @@ import type {
 
 type CappedTerm = ExplainedTerm & { cap: number }
 
+/** Returns the function `explain` of a search index. `rank`: the ranking of its `search`. */
 export function createExplain(
   corpus: Corpus,
   lexicon: Lexicon,
@@ -93,9 +94,9 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
   const factor = nameFactor(corpus, document)
   const score = match.scores[document] as number
   const words = match.fused ? (match.words.scores[document] as number) : score / sibling
-  const alone = match.words.best > 0 ? words / match.words.best : 0
-  const lexical = match.fused?.lexical(document) ?? alone
-  const inName = matched.reduce((sum, part) => sum + part.score, 0) * factor
+  const lexicalAlone = match.words.best > 0 ? words / match.words.best : 0
+  const lexical = match.fused?.lexical(document) ?? lexicalAlone
+  const ownScore = matched.reduce((sum, part) => sum + part.score, 0) * factor
   const named = ranked.named.get(document)
   return {
     server,
@@ -106,7 +107,7 @@ function explainHit({ document, relevance, weak }: SearchHit, context: Context):
     ...(named !== undefined && { named: exactnessName(named) }),
     matched,
     nameFactor: factor,
-    serverScore: Math.max(0, words - inName),
+    serverScore: Math.max(0, words - ownScore),
     lexical,
     ...meaningOf(document, lexical, match),
     actionFactor: sibling,
