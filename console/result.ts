@@ -17,6 +17,8 @@ const IMAGES: ReadonlySet<string> = new Set([
 ])
 const MAX_PARTS = 200
 const MAX_DATA_CHARACTERS = 16_000_000
+/** A word that needs no quotes in a shell. */
+const PLAIN_WORD = /^[\w:./@%+-]+$/
 
 /** `list` is `content` of a tool's result, or `contents` of a resource's. */
 export function partsOf(list: JsonValue | undefined): Part[] {
@@ -58,8 +60,14 @@ export function questionsIn(result: JsonObject): Question[] | undefined {
   })
 }
 
-/** The command that makes this call, for a POSIX shell. */
+/** The command that makes this call, for a shell. Servers choose the names of their tools, so nothing in the path may take effect. */
 export function shellCall(path: string, args: JsonObject): string {
-  const text = JSON.stringify(args).replaceAll("'", `'\\''`)
-  return `npx portolan call ${path} '${text}'`
+  return `npx portolan call ${PLAIN_WORD.test(path) ? path : quoted(path)} ${quoted(JSON.stringify(args))}`
+}
+
+/** One word of a shell. Control characters are escaped (POSIX 2024), since a terminal into which they are pasted could act on them before the shell does. */
+function quoted(text: string): string {
+  if (!/\p{Cc}/u.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`
+  const escapeOf = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return `$'${text.replace(/[\\'\p{Cc}]/gu, escapeOf)}'`
 }
