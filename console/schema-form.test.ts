@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/json.ts'
-import { ABSENT, draftOf, emptyDraft, formOf, valueIn } from './schema-form.ts'
+import { ABSENT, draftOf, emptyDraft, type Field, formOf, valueIn } from './schema-form.ts'
+
+function fieldsIn(field: Field): number {
+  if (field.kind === 'list') return 1 + fieldsIn(field.item)
+  const inner = field.kind === 'object' ? field.properties : []
+  return inner.reduce((sum, property) => sum + fieldsIn(property.field), 1)
+}
 
 const SCHEMA: JsonObject = {
   type: 'object',
@@ -109,4 +115,50 @@ test('a schema that refers to itself, or to nothing, has a form', () => {
     assert.equal(formOf({ type: 'object', properties }).properties.length, 1)
   for (const schema of [{}, { type: 'string' }, { properties: 3 }] as JsonObject[])
     assert.deepEqual(formOf(schema).properties, [])
+})
+
+test('however often a schema refers to itself, its form has at most 1,000 fields, equally many for each property', () => {
+  const names = Array.from({ length: 30 }, (_, at) => `p${at}`)
+  const all = (part: JsonObject) => Object.fromEntries(names.map(name => [name, part]))
+  const { properties } = formOf({ type: 'object', required: names, properties: all({ $ref: '#' }) })
+  const sizes = new Set(properties.map(({ field }) => fieldsIn(field)))
+  assert.equal(properties.length, 30)
+  assert.deepEqual([...sizes], [31])
+  const several = { anyOf: names.map(() => ({ $ref: '#/$defs/several' })) }
+  const form = formOf({
+    properties: { ...all({ $ref: '#/$defs/several' }), text: { type: 'string' } },
+    $defs: { several },
+  })
+  assert.ok(fieldsIn(form) < 1_000)
+})
+
+test('if a form would have too many fields, inner objects are typed as JSON, and other properties keep their fields', () => {
+  const part = {
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, {}])),
+  }
+  const { properties } = formOf({
+    properties: {
+      ...Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`part${at}`, part])),
+      text: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      texts: { type: 'array', items: { type: 'string' } },
+    },
+  })
+  assert.deepEqual(
+    properties.slice(-3).map(({ field }) => field.kind),
+    ['json', 'text', 'list'],
+  )
+})
+
+test('a reference with a description of its own keeps it', () => {
+  const { properties } = formOf({
+    properties: { statement: { $ref: '#/$defs/text', description: 'The SQL query' } },
+    $defs: { text: { type: 'string', title: 'Text', description: 'A text' } },
+  })
+  assert.deepEqual(properties[0]?.field, {
+    kind: 'text',
+    isLong: true,
+    title: 'Text',
+    description: 'The SQL query',
+  })
 })

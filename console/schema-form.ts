@@ -1,15 +1,18 @@
 /** The model of a form for a JSON Schema: its fields, what was typed into them, and the resulting value. Pure. */
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
+type Texts = { description?: string; title?: string }
+
 /** The kind of a field. `json`: for schemas that no other kind fits, the value is typed as JSON, so that it is never sent with a wrong type. */
-export type Field = { description?: string; title?: string } & (
-  | { kind: 'text'; format?: string; isLong: boolean }
-  | { kind: 'number'; isWhole: boolean }
-  | { kind: 'choice'; values: readonly JsonValue[] }
-  | { kind: 'object'; properties: readonly Property[] }
-  | { kind: 'list'; item: Field }
-  | { kind: 'json' }
-)
+export type Field = Texts &
+  (
+    | { kind: 'text'; format?: string; isLong: boolean }
+    | { kind: 'number'; isWhole: boolean }
+    | { kind: 'choice'; values: readonly JsonValue[] }
+    | { kind: 'object'; properties: readonly Property[] }
+    | { kind: 'list'; item: Field }
+    | { kind: 'json' }
+  )
 export type Property = { name: string; isRequired: boolean; field: Field }
 
 /**
@@ -29,40 +32,55 @@ export type FormValue = { value?: JsonValue; problems: { path: string; message: 
 export const ABSENT: Draft = { kind: 'absent' }
 
 const MAX_DEPTH = 6
+const MAX_FIELDS = 1_000
 const MAX_PROPERTIES = 200
 const MAX_VALUES = 500
 const LONG_DESCRIPTION = /\b(?:content|text|body|code|query|sql|prompt|message|markdown|html)\b/i
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i
 const REFERENCE = /^#(?:\/|$)/
 
-/** The fields of a tool's arguments: always an object. */
+/** `objectDepth`: deeper objects become JSON. `left`: how many more fields the form may have; without a limit, a schema whose properties refer to it has millions. */
+type Making = { root: JsonObject; objectDepth: number; left: number }
+
+/** The fields of a tool's arguments: always an object. If there are too many, the objects that are deepest within others become JSON. */
 export function formOf(schema: JsonObject): Field & { kind: 'object' } {
-  const field = fieldOf(schema, schema, 0)
-  return field.kind === 'object' ? field : { kind: 'object', properties: [] }
+  for (let objectDepth = MAX_DEPTH; ; objectDepth--) {
+    const making = { root: schema, objectDepth, left: MAX_FIELDS }
+    const field = fieldOf(making, schema, 0)
+    if (making.left < 0 && objectDepth > 0) continue
+    return field.kind === 'object' ? field : { kind: 'object', properties: [] }
+  }
 }
 
-function fieldOf(root: JsonObject, given: JsonValue | undefined, depth: number): Field {
-  const schema = resolved(root, given)
+function fieldOf(making: Making, given: JsonValue | undefined, depth: number): Field {
+  if (--making.left < 0) return { kind: 'json' }
+  const schema = resolved(making.root, given)
   if (!schema || depth > MAX_DEPTH) return { kind: 'json' }
-  const { title, description } = schema
+  const { title } = schema
+  const description = [given, schema].map(descriptionOf).find(text => text !== undefined)
   const texts = {
     ...(typeof title === 'string' && { title }),
-    ...(typeof description === 'string' && { description }),
+    ...(description !== undefined && { description }),
   }
-  return { ...texts, ...kindOf(root, schema, depth) }
+  return { ...texts, ...kindOf(making, schema, texts, depth) }
 }
 
-function kindOf(root: JsonObject, schema: JsonObject, depth: number): Field {
+function descriptionOf(schema: JsonValue | undefined): string | undefined {
+  return isObject(schema) && typeof schema.description === 'string' ? schema.description : undefined
+}
+
+function kindOf(making: Making, schema: JsonObject, texts: Texts, depth: number): Field {
   if (schema.const !== undefined) return { kind: 'choice', values: [schema.const] }
   if (Array.isArray(schema.enum) && schema.enum.length > 0 && schema.enum.length <= MAX_VALUES)
     return { kind: 'choice', values: schema.enum }
   const several = schema.anyOf ?? schema.oneOf
-  if (Array.isArray(several) && schema.properties === undefined) return oneOf(root, several, depth)
+  if (Array.isArray(several) && several.length <= MAX_VALUES && schema.properties === undefined)
+    return oneOf(making, several, depth)
   const types = [schema.type].flat().filter(type => type !== undefined && type !== 'null')
   if (types.length > 1) return { kind: 'json' }
   switch (types[0]) {
     case 'string':
-      return textOf(schema)
+      return textOf(schema, texts)
     case 'integer':
     case 'number':
       return { kind: 'number', isWhole: types[0] === 'integer' }
@@ -70,40 +88,40 @@ function kindOf(root: JsonObject, schema: JsonObject, depth: number): Field {
       return { kind: 'choice', values: [true, false] }
     case 'array':
       return isObject(schema.items)
-        ? { kind: 'list', item: fieldOf(root, schema.items, depth + 1) }
+        ? { kind: 'list', item: fieldOf(making, schema.items, depth + 1) }
         : { kind: 'json' }
     case 'object':
     case undefined:
-      return objectOf(root, schema, depth)
+      return objectOf(making, schema, depth)
     default:
       return { kind: 'json' }
   }
 }
 
 /** For one kind of value, or null, a field of that kind; for constants, a choice among them; otherwise JSON. */
-function oneOf(root: JsonObject, several: readonly JsonValue[], depth: number): Field {
-  const parts = several.map(part => resolved(root, part)).filter(part => part?.type !== 'null')
-  const fields = parts.map(part => fieldOf(root, part, depth + 1))
+function oneOf(making: Making, several: readonly JsonValue[], depth: number): Field {
+  const parts = several.filter(part => resolved(making.root, part)?.type !== 'null')
+  const fields = parts.map(part => fieldOf(making, part, depth + 1))
   const [first] = fields
   if (first && fields.length === 1) return first
   if (fields.length === 0 || !fields.every(field => field.kind === 'choice')) return { kind: 'json' }
   return { kind: 'choice', values: fields.flatMap(field => (field.kind === 'choice' ? field.values : [])) }
 }
 
-function textOf({ format, maxLength, description, title }: JsonObject): Field {
-  const words = `${typeof title === 'string' ? title : ''} ${typeof description === 'string' ? description : ''}`
+function textOf({ format, maxLength }: JsonObject, { title, description }: Texts): Field {
+  const words = `${title ?? ''} ${description ?? ''}`
   const isLong = format === undefined && !(Number(maxLength) < 120) && LONG_DESCRIPTION.test(words)
   return { kind: 'text', isLong, ...(typeof format === 'string' && { format }) }
 }
 
-function objectOf(root: JsonObject, schema: JsonObject, depth: number): Field {
-  if (!isObject(schema.properties)) return { kind: 'json' }
+function objectOf(making: Making, schema: JsonObject, depth: number): Field {
+  if (!isObject(schema.properties) || depth > making.objectDepth) return { kind: 'json' }
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   const all = Object.entries(schema.properties).slice(0, MAX_PROPERTIES)
   const properties = all.map(([name, part]) => ({
     name,
     isRequired: required.has(name),
-    field: fieldOf(root, part, depth + 1),
+    field: fieldOf(making, part, depth + 1),
   }))
   return {
     kind: 'object',
@@ -111,7 +129,7 @@ function objectOf(root: JsonObject, schema: JsonObject, depth: number): Field {
   }
 }
 
-/** The schema with a local reference replaced by the schema that it refers to; undefined if there is none. */
+/** The schema, or the one that its local reference refers to; undefined if there is none. It is not copied, since it may be large. */
 function resolved(root: JsonObject, given: JsonValue | undefined): JsonObject | undefined {
   let schema = given
   for (let times = 0; times < MAX_DEPTH; times++) {
@@ -119,10 +137,7 @@ function resolved(root: JsonObject, given: JsonValue | undefined): JsonObject | 
     const { $ref } = schema
     if ($ref === undefined) return schema
     if (typeof $ref !== 'string' || !REFERENCE.test($ref)) return undefined
-    schema = {
-      ...referenced(root, $ref),
-      ...(typeof schema.description === 'string' && { description: schema.description }),
-    }
+    schema = referenced(root, $ref)
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 /** The questions that a server asks during a call, each with a form. */
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { isWebUrl, plain } from '../format.ts'
 import type { Question } from '../result.ts'
@@ -13,7 +13,10 @@ export function Questions(props: {
   onAnswers(answers: JsonObject): void
 }) {
   const { server, questions, onAnswers } = props
-  const forms = questions.map(({ schema }) => formOf(isObject(schema) ? schema : {}))
+  const forms = useMemo(
+    () => questions.map(({ schema }) => formOf(isObject(schema) ? schema : {})),
+    [questions],
+  )
   const [drafts, setDrafts] = useState<readonly Draft[]>(() => forms.map(form => emptyDraft(form)))
   const given = forms.map((form, at) => argumentsIn(form, drafts[at] ?? emptyDraft(form)))
   const answer = (action: 'accept' | 'decline' | 'cancel') =>

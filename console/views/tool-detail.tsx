@@ -1,5 +1,6 @@
 /** The page about one tool: its arguments, what agents see of it, and its original definition. */
 import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 import type { ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { count, plain } from '../format.ts'
@@ -27,7 +28,8 @@ export function ToolDetail({ path }: { path: string }) {
 
 function Detail({ tool }: { tool: ConsoleToolDetail }) {
   const { definition, title, notes, server, tokens, seen, path, declaration, inScripts } = tool
-  const form = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
+  const { inputSchema } = definition
+  const form = useMemo(() => formOf(isObject(inputSchema) ? inputSchema : {}), [inputSchema])
   const description = typeof definition.description === 'string' ? definition.description : ''
   return (
     <>

@@ -1,5 +1,5 @@
 /** Calls a tool as an agent does: through the meta-tools, with the same checks, and with the questions of its server. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ConsoleCall, ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { duration, plain } from '../format.ts'
@@ -34,7 +34,8 @@ export function Try({ path }: { path?: string }) {
 function Trial({ tool }: { tool: ConsoleToolDetail }) {
   const store = useStore()
   const { path, definition, notes } = tool
-  const field = formOf(isObject(definition.inputSchema) ? definition.inputSchema : {})
+  const { inputSchema } = definition
+  const field = useMemo(() => formOf(isObject(inputSchema) ? inputSchema : {}), [inputSchema])
   const [draft, setDraft] = useState(() => draftFromUrl(store, field))
   const [stage, setStage] = useState<Stage>({ at: 'ready' })
   const { args, problems } = argumentsIn(field, draft)
