@@ -25,8 +25,8 @@ export async function request(method: string, params: JsonObject, options: Mcp):
   return resultIn(await response.text(), response.status)
 }
 
-/** Calls `onUpdate` whenever a resource changes, until the signal aborts. Throws an Error if the server refuses this. */
-export async function listen(uri: string, onUpdate: () => void, options: Mcp): Promise<void> {
+/** Calls `onUpdate` whenever a resource changes. Always rejects: if the signal aborts, the server refuses this, or the gateway ends the stream. */
+export async function listen(uri: string, onUpdate: () => void, options: Mcp): Promise<never> {
   const params = { notifications: { resourceSubscriptions: [uri] } }
   const response = await post('subscriptions/listen', params, options)
   if (!response.headers.get('content-type')?.includes('event-stream') || !response.body) {
@@ -40,6 +40,7 @@ export async function listen(uri: string, onUpdate: () => void, options: Mcp): P
       const message: unknown = JSON.parse(data)
       if (isObject(message) && message.method === 'notifications/resources/updated') onUpdate()
     }
+  throw new Error('The gateway no longer reports changes: watch the resource again.')
 }
 
 function post(
