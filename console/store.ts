@@ -109,12 +109,22 @@ async function answer<T>(fetching: Promise<Response>): Promise<T> {
 }
 
 function readTheme(): 'system' | 'light' | 'dark' {
-  const kept = localStorage.getItem(THEME_KEY)
+  const kept = unlessBlocked(() => localStorage.getItem(THEME_KEY))
   return kept === 'light' || kept === 'dark' ? kept : 'system'
 }
 
 function applyTheme(theme: 'system' | 'light' | 'dark'): void {
   document.documentElement.dataset.theme = theme
-  if (theme === 'system') localStorage.removeItem(THEME_KEY)
-  else localStorage.setItem(THEME_KEY, theme)
+  unlessBlocked(() =>
+    theme === 'system' ? localStorage.removeItem(THEME_KEY) : localStorage.setItem(THEME_KEY, theme),
+  )
+}
+
+/** Uses the browser's storage; undefined if it is full, or the browser's settings forbid it, which makes even its name throw. */
+export function unlessBlocked<T>(use: () => T): T | undefined {
+  try {
+    return use()
+  } catch {
+    return undefined
+  }
 }

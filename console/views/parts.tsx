@@ -72,16 +72,24 @@ export function Bar({ value, most, quiet }: { value: number; most: number; quiet
 }
 
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
-  const [done, setDone] = useState(false)
+  const [outcome, setOutcome] = useState<string>()
   useEffect(() => {
-    if (!done) return
-    const timer = setTimeout(() => setDone(false), 1_500)
+    if (outcome === undefined) return
+    const timer = setTimeout(() => setOutcome(undefined), 1_500)
     return () => clearTimeout(timer)
-  }, [done])
-  const copy = () => void navigator.clipboard.writeText(text).then(() => setDone(true))
+  }, [outcome])
+  const copy = async () => {
+    try {
+      // Browsers have no clipboard for pages without TLS from other machines.
+      await navigator.clipboard.writeText(text)
+      setOutcome('Copied')
+    } catch {
+      setOutcome('The browser does not allow it')
+    }
+  }
   return (
     <button type="button" class="small" onClick={copy}>
-      {done ? 'Copied' : label}
+      {outcome ?? label}
     </button>
   )
 }

@@ -5,7 +5,7 @@ import { count, counted, duration, plain } from '../format.ts'
 import { runsScripts } from '../live.ts'
 import { scriptToolIn } from '../mcp.ts'
 import { reportOf, type ScriptReport, type TimelineCall, timelineOf } from '../script.ts'
-import { useStore } from '../store.ts'
+import { unlessBlocked, useStore } from '../store.ts'
 import { type Stage, send } from './calling.ts'
 import { Empty, ToolLink } from './parts.tsx'
 import { Questions } from './questions.tsx'
@@ -24,10 +24,10 @@ const EXAMPLE = [
 export function Script() {
   const store = useStore()
   const { state } = store.known.value
-  const [code, setCode] = useState(() => sessionStorage.getItem(STORAGE_KEY) ?? EXAMPLE)
+  const [code, setCode] = useState(() => unlessBlocked(() => sessionStorage.getItem(STORAGE_KEY)) ?? EXAMPLE)
   const [input, setInput] = useState('')
   const [stage, setStage] = useState<Stage>({ at: 'ready' })
-  useEffect(() => sessionStorage.setItem(STORAGE_KEY, code), [code])
+  useEffect(() => unlessBlocked(() => sessionStorage.setItem(STORAGE_KEY, code)), [code])
   const given = inputOf(input)
   const profile = state?.profile ?? 'hierarchical'
   const run = (answers: JsonObject = {}) => {

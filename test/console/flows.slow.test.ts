@@ -13,6 +13,17 @@ const skip = skipBrowser()
 const RUDE = 'test/upstreams/rude/server.mjs'
 const ECHO = { tool_path: 'polite:echo', arguments: { text: 'ahoy' } }
 
+/** Runs before the page: what a browser's settings can forbid. */
+const BLOCK = `for (const name of ['localStorage', 'sessionStorage'])
+  Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError') } })
+Object.defineProperty(navigator, 'clipboard', { value: undefined })`
+/** So that there is the page of scripts, which keeps the script. */
+const CODE_MODE = `
+apiVersion: portolan.dev/v1alpha1
+kind: McpGateway
+metadata: { name: scripted }
+spec: { code: { enabled: true } }`
+
 let browser: Browser
 before(async () => {
   if (!skip) browser = await openBrowser()
@@ -215,4 +226,20 @@ test('if the gateway requires a token, the page asks for it and stores it nowher
     [],
   )
   await page.context().close()
+})
+
+test('if the browser blocks storage and the clipboard, the page works, and says that it cannot copy', {
+  skip,
+}, async t => {
+  const gateway = await startConsole(undefined, {}, CODE_MODE)
+  t.after(gateway.close)
+  const { page, end } = await openPage(browser, gateway.base)
+  await page.addInitScript({ content: BLOCK })
+  await visit(page, gateway.base, '/try/polite%3Aecho')
+  await page.getByRole('button', { name: 'Copy as command' }).click()
+  await page.getByRole('button', { name: 'The browser does not allow it' }).waitFor()
+  await page.getByRole('button', { name: 'Copy as command' }).waitFor()
+  await visit(page, gateway.base, '/script')
+  await page.getByRole('button', { name: 'Run' }).waitFor()
+  await end()
 })
