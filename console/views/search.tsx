@@ -86,7 +86,8 @@ type SearchColumnProps = {
 function SearchColumn({ name, query, limit, profile, isWide }: SearchColumnProps) {
   const { choose, get, known } = useStore()
   const [text, setText] = useState(query)
-  useEffect(() => setText(query), [query])
+  // The query is the typed text without spaces at its ends: these stay, since the next word may be about to follow.
+  useEffect(() => setText(typed => (typed.trim() === query ? typed : query)), [query])
   useEffect(() => {
     if (text.trim() === query) return
     const timer = setTimeout(

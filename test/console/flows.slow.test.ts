@@ -243,3 +243,17 @@ test('if the browser blocks storage and the clipboard, the page works, and says 
   await page.getByRole('button', { name: 'Run' }).waitFor()
   await end()
 })
+
+test('a space at the end of a query stays while its answer is shown', { skip }, async t => {
+  const gateway = await startConsole()
+  t.after(gateway.close)
+  const { page, end } = await openPage(browser, gateway.base)
+  await visit(page, gateway.base, '/search')
+  const query = page.getByLabel('Query', { exact: true })
+  await query.pressSequentially('wait ')
+  await page.getByRole('region', { name: 'Answer: wait' }).waitFor()
+  await query.pressSequentially('moment')
+  assert.equal(await query.inputValue(), 'wait moment')
+  await page.getByRole('region', { name: 'Answer: wait moment' }).waitFor()
+  await end()
+})
