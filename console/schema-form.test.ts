@@ -162,3 +162,11 @@ test('a reference with a description of its own keeps it', () => {
     description: 'The SQL query',
   })
 })
+
+test('of more properties than a form shows, the required ones are in it', () => {
+  const names = Array.from({ length: 300 }, (_, at) => `p${at}`)
+  const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))
+  const form = formOf({ type: 'object', properties, required: ['p299'] })
+  assert.equal(form.properties.length, 200)
+  assert.deepEqual(valueIn(form, emptyDraft(form)).problems, [{ path: 'p299', message: 'is required' }])
+})

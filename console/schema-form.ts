@@ -117,15 +117,19 @@ function textOf({ format, maxLength }: JsonObject, { title, description }: Texts
 function objectOf(making: Making, schema: JsonObject, depth: number): Field {
   if (!isObject(schema.properties) || depth > making.objectDepth) return { kind: 'json' }
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-  const all = Object.entries(schema.properties).slice(0, MAX_PROPERTIES)
-  const properties = all.map(([name, part]) => ({
+  const all = Object.entries(schema.properties).map(([name, part]) => ({
     name,
+    part,
     isRequired: required.has(name),
-    field: fieldOf(making, part, depth + 1),
   }))
+  const shown = all.toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired)).slice(0, MAX_PROPERTIES)
   return {
     kind: 'object',
-    properties: properties.toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired)),
+    properties: shown.map(({ name, part, isRequired }) => ({
+      name,
+      isRequired,
+      field: fieldOf(making, part, depth + 1),
+    })),
   }
 }
 
