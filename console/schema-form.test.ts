@@ -163,6 +163,26 @@ test('a reference with a description of its own keeps it', () => {
   })
 })
 
+test('a whole number that would be rounded when it is sent is refused, and one that is shown is sent unchanged', () => {
+  for (const isWhole of [true, false]) {
+    const field = { kind: 'number', isWhole } as const
+    for (const text of ['9007199254740993', '-9007199254740993', '1234567890123456789'])
+      assert.deepEqual(valueIn(field, { kind: 'typed', text }, 'id'), {
+        problems: [{ path: 'id', message: 'is too large: it would be rounded' }],
+      })
+    for (const text of ['9007199254740992', '-9007199254740991', '1e20'])
+      assert.deepEqual(valueIn(field, { kind: 'typed', text }), { value: Number(text), problems: [] })
+    for (const value of [2 ** 53, 2 ** 60, 1e20, 1e21])
+      assert.deepEqual(valueIn(field, draftOf(field, value)), { value, problems: [] })
+  }
+  const json = { kind: 'json' } as const
+  assert.deepEqual(valueIn(json, { kind: 'json', text: '{"ids": [1, 9007199254740993]}' }, 'a').problems, [
+    { path: 'a', message: 'has a number that would be rounded' },
+  ])
+  const text = '{"id": "9007199254740993", "size": 1152921504606847000}'
+  assert.deepEqual(valueIn(json, { kind: 'json', text }), { value: JSON.parse(text), problems: [] })
+})
+
 test('of more properties than a form shows, the required ones are in it', () => {
   const names = Array.from({ length: 300 }, (_, at) => `p${at}`)
   const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))

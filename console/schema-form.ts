@@ -36,6 +36,8 @@ const MAX_FIELDS = 1_000
 const MAX_PROPERTIES = 200
 const MAX_VALUES = 500
 const LONG_DESCRIPTION = /\b(?:content|text|body|code|query|sql|prompt|message|markdown|html)\b/i
+/** All whole numbers with fewer digits are exact. */
+const MANY_DIGITS = /^-?\d{16,}$/
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i
 const REFERENCE = /^#(?:\/|$)/
 
@@ -267,18 +269,30 @@ function typedValue(field: Field, text: string, path: string): FormValue {
   if (field.kind !== 'number') return { value: text, problems: [] }
   const value = Number(text)
   if (!NUMBER.test(text.trim()) || !Number.isFinite(value)) return wrong(path, 'is not a number')
-  return field.isWhole && !Number.isInteger(value)
-    ? wrong(path, 'is not a whole number')
-    : { value, problems: [] }
+  if (field.isWhole && !Number.isInteger(value)) return wrong(path, 'is not a whole number')
+  return isRounded(text.trim()) ? wrong(path, 'is too large: it would be rounded') : { value, problems: [] }
+}
+
+/** Whether a whole number, such as a long id, would be sent with other digits. */
+function isRounded(text: string): boolean {
+  return MANY_DIGITS.test(text) && `${Number(text)}` !== text
 }
 
 function jsonValue(text: string, path: string): FormValue {
   if (text.trim() === '') return { problems: [] }
   try {
-    return { value: JSON.parse(text) as JsonValue, problems: [] }
-  } catch {
-    return wrong(path, 'is not JSON')
+    return { value: exactJson(text), problems: [] }
+  } catch (error) {
+    return wrong(path, error instanceof RangeError ? 'has a number that would be rounded' : 'is not JSON')
   }
+}
+
+/** The value of a JSON text. Throws a RangeError if a number would be rounded; browsers that do not tell how it was written (`source`) round it. */
+export function exactJson(text: string): JsonValue {
+  return JSON.parse(text, (_key, value: unknown, written?: { source?: string }) => {
+    if (typeof value === 'number' && isRounded(written?.source ?? '')) throw new RangeError('rounded')
+    return value
+  }) as JsonValue
 }
 
 function wrong(path: string, message: string): FormValue {

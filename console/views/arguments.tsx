@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { plain } from '../format.ts'
-import { type Draft, draftOf, type Field, valueIn } from '../schema-form.ts'
+import { type Draft, draftOf, exactJson, type Field, valueIn } from '../schema-form.ts'
 import { ObjectForm } from './form.tsx'
 
 export type TypedArguments = { args: JsonObject; problems: { path: string; message: string }[] }
@@ -56,7 +56,12 @@ export function Arguments(props: {
             value={text}
             onInput={({ currentTarget: { value } }) => typeJson(value)}
           />
-          {isBroken && <p class="bad">This is not a JSON object. The last valid arguments will be sent.</p>}
+          {isBroken && (
+            <p class="bad">
+              This is not a JSON object, or has a number that would be rounded. The last valid arguments will
+              be sent.
+            </p>
+          )}
         </>
       )}
       {text === undefined && (
@@ -80,7 +85,7 @@ export function Arguments(props: {
 
 function parsedObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = exactJson(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined
