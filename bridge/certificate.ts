@@ -15,6 +15,8 @@ export type Certificate = { cert: string; key: string }
  * trust its CA, which they read from the API server.
  */
 export const REREAD_CERTIFICATE_MS = 10_000
+/** The oldest version of TLS that a bridge accepts. Each new certificate needs it again: `setSecureContext` keeps no former option. */
+export const MIN_TLS_VERSION = 'TLSv1.3'
 
 /** Reads `tls.crt` and `tls.key` of a folder. Throws Fault `io` if they are missing or do not belong together. */
 export function readCertificate(folder: string): Certificate {
@@ -43,7 +45,7 @@ export function followCertificate(
     try {
       const found = readCertificate(folder)
       if (isSame(found, seen) && !isSame(found, used)) {
-        server.setSecureContext(found)
+        server.setSecureContext({ ...found, minVersion: MIN_TLS_VERSION })
         used = found
         log.info('certificate replaced')
       }

@@ -8,7 +8,7 @@ import { type Clock, delay } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { watchConnections } from '../core/mcp/server/connections.ts'
 import { watchQuiet } from '../core/mcp/server/quiet.ts'
-import { followCertificate, readCertificate } from './certificate.ts'
+import { followCertificate, MIN_TLS_VERSION, readCertificate } from './certificate.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export type ServeOptions = SiteOptions & {
@@ -78,7 +78,7 @@ function createHttp(options: ServeOptions, timeouts: object, site: Site): Server
   const { tlsFolder } = options
   if (tlsFolder === undefined) return createServer(timeouts, receive)
   const certificate = readCertificate(tlsFolder)
-  const server = createTlsServer({ ...timeouts, ...certificate, minVersion: 'TLSv1.3' }, receive)
+  const server = createTlsServer({ ...timeouts, ...certificate, minVersion: MIN_TLS_VERSION }, receive)
   followCertificate(server, tlsFolder, certificate, options)
   return server
 }

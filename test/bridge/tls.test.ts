@@ -1,9 +1,11 @@
 /** A bridge with TLS, called as routers call it: its certificate is replaced during calls, and no call is lost. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { startBridge } from '../../bridge/bridge.ts'
 import { REREAD_CERTIFICATE_MS } from '../../bridge/certificate.ts'
 import { delay, systemClock } from '../../core/async.ts'
@@ -47,6 +49,19 @@ test('a certificate with the key of another one is not used, and a bridge does n
   clock.leap(REREAD_CERTIFICATE_MS)
   await echo(connect())
   await assert.rejects(startIn(t, folder, clock), { code: 'io', message: /cannot be used: .*mismatch/ })
+})
+
+test('callers with TLS 1.2 are refused before and after the certificate is replaced', async t => {
+  const [first, second] = await Promise.all([newCertificate(), newCertificate()])
+  const { port, folder, clock, connect, secrets } = await start(t, first)
+  await assert.rejects(shakeHands(port, 'TLSv1.2'), /protocol version/)
+  secrets['mcp-kit'] = { 'ca.crt': second.cert }
+  write(folder, second)
+  clock.leap(REREAD_CERTIFICATE_MS)
+  clock.leap(REREAD_CERTIFICATE_MS)
+  await echo(connect())
+  await shakeHands(port, 'TLSv1.3')
+  await assert.rejects(shakeHands(port, 'TLSv1.2'), /protocol version/)
 })
 
 test('a caller without TLS gets no answer', async t => {
@@ -101,6 +116,17 @@ async function startIn(t: TestContext, tlsFolder: string, clock: ReturnType<type
 async function echo(upstream: ReturnType<ReturnType<typeof createConnector>>): Promise<unknown> {
   const params = { name: 'echo', arguments: { text: 'x' } }
   return upstream.request(callOf({ params }), never)
+}
+
+/** Rejects if the bridge refuses this version of TLS. */
+async function shakeHands(port: number, version: 'TLSv1.2' | 'TLSv1.3'): Promise<void> {
+  const versions = { minVersion: version, maxVersion: version } as const
+  const socket = connectTls({ host: HOST, port, rejectUnauthorized: false, ...versions })
+  try {
+    await once(socket, 'secureConnect')
+  } finally {
+    socket.destroy()
+  }
 }
 
 function newCertificate(): Promise<SelfSigned> {
