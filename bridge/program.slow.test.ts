@@ -203,6 +203,22 @@ test('a failed installation writes the reason to the termination log, and exits 
   assert.match(readFileSync(log, 'utf8'), /^InstallFailed: absent could not be installed\. .*\n[\s\S]*404/)
 })
 
+test('neither stderr nor the termination log of a failed installation has a secret', async t => {
+  const registry = await startRegistry()
+  t.after(() => registry.close())
+  const folder = folderOf(t)
+  const log = join(folder, 'termination-log')
+  writeFileSync(log, '')
+  const options = ['--registry', `${registry.npm}s3cr3t-value/`, '--into', folder, '--termination-log', log]
+  const env = { NPM_TOKEN: 's3cr3t-value' }
+  const { code, stderr } = run(t, ['install', 'npm', 'absent', ...options], { env })
+  assert.equal(await code, 1)
+  for (const text of [stderr.text, readFileSync(log, 'utf8')]) {
+    assert.match(text, /404[\s\S]*\[redacted\]/)
+    assert.doesNotMatch(text, /s3cr3t/)
+  }
+})
+
 test('tools, resources, prompts and progress of server-everything of npm work through the bridge', async t => {
   const folder = folderOf(t)
   const options = ['--version', EVERYTHING, '--into', folder]

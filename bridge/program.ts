@@ -4,6 +4,7 @@ import { systemClock } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { createLog, type Log } from '../core/log.ts'
+import { harmless, secretLines } from '../core/mcp/client/stdio/harmless.ts'
 import { startBridge } from './bridge.ts'
 import { type BridgeConfig, readConfig, type ServeConfig, USAGE } from './config.ts'
 import { install, readStart } from './install.ts'
@@ -56,7 +57,9 @@ async function runInstall(
     return 0
   } catch (error) {
     const [sentence = '', ...lines] = messageOf(error).split('\n')
-    print(messageOf(error))
+    // The output of the installer may name credentials of a private registry, and logs of pods are kept elsewhere.
+    const hidden = secretLines(config.secrets)
+    for (const line of [sentence, ...lines]) print(harmless(line, hidden))
     await writeTermination(config, { reason: reasonOf(error), message: sentence, lines })
     return 1
   } finally {
