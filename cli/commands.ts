@@ -1,6 +1,7 @@
 /** Runs the commands of a program: parses the command line, runs a command, and returns the exit code. */
 import process from 'node:process'
 import { Command, CommanderError } from 'commander'
+import { reveal } from '../core/hidden-characters.ts'
 import { describeFailure, EXIT } from './command-error.ts'
 import { createTerminal, type Terminal } from './output.ts'
 import { version } from './version.ts'
@@ -28,7 +29,7 @@ export async function runCommands(
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     const { message, exitCode } = describeFailure(error)
-    terminal.err(`${terminal.errColors.red('error:')} ${message}`)
+    terminal.err(`${terminal.errColors.red('error:')} ${reveal(message)}`)
     return exitCode
   }
 }

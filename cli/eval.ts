@@ -5,7 +5,7 @@ import { CommandError } from './command-error.ts'
 import { type LabelledQuery, readLabelledQueries } from './labelled-queries.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
-import { count, type Terminal, table } from './output.ts'
+import { count, plainLine, type Terminal, table } from './output.ts'
 import { warnOfUnknown } from './unknown-tools.ts'
 
 const MAX_MISSES = 50
@@ -86,7 +86,7 @@ function missLine(judged: Judged, dim: (text: string) => string): string {
   const rank = found.findIndex(path => missed.some(paths => paths.includes(path)))
   const place = rank < 0 ? '' : ` (first at ${rank + 1})`
   const instead = found.slice(0, SHOWN_INSTEAD).join(', ') || 'nothing'
-  return `  ${query}  ${wanted}${place}  ${dim(`found ${instead}`)}`
+  return `  ${plainLine(`${query}  ${wanted}`)}${place}  ${dim(plainLine(`found ${instead}`))}`
 }
 
 /** For each tool that the query should find, the paths that count as this tool: see `group` in labelled-queries.ts. */

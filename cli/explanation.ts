@@ -86,7 +86,7 @@ function hitTable(hits: readonly ExplainedHit[], colors: Colors): string {
       hit.nameFactor,
       hit.serverScore,
     ].map(figure),
-    colors.bold(`${hit.server}:${hit.tool}`) + remark(hit),
+    [`${hit.server}:${hit.tool}${remark(hit)}`, colors.bold] as const,
     hit.matched
       .map(({ term, by, fields }) => `${term === by ? term : `${term}~${by}`} (${fields.join(' ')})`)
       .join(', '),

@@ -107,7 +107,6 @@ function loginsTable(found: readonly Shown[]): string {
   const titles = ['SERVER', 'SUBJECT', 'URL', 'SINCE', 'SCOPE']
   return table(
     titles.map(title => ({ title })),
-    // The authorization server chose the text of the scope, which may contain control characters.
-    found.map(({ scope, ...others }) => [...Object.values(others), scope.replace(/\p{C}/gu, '')]),
+    found.map(({ server, subject, url, since, scope }) => [server, subject, url, since, scope]),
   )
 }

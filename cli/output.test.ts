@@ -3,19 +3,38 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
 import { clientHelp } from './client-help.ts'
-import { count, problemLine, table } from './output.ts'
+import { count, noteLine, problemLine, table } from './output.ts'
 import { costLines, savedLine } from './tokens.ts'
 
 test('columns are as wide as their visible text, without trailing blanks', () => {
-  const bold = createColors(true).bold('abc')
+  const { bold } = createColors(true)
   const text = table(
     [{ title: 'A' }, { title: 'N', align: 'right' }, { title: '' }],
     [
-      [bold, '1', ''],
+      [['abc', bold], '1', ''],
       ['d', '1,234', 'x'],
     ],
   )
-  assert.deepEqual(text.split('\n'), ['A        N', `${bold}      1`, 'd    1,234  x'])
+  assert.deepEqual(text.split('\n'), ['A        N', `${bold('abc')}      1`, 'd    1,234  x'])
+})
+
+test('control characters in the texts of tables, problems and notes are shown and have no effect', () => {
+  const { bold } = createColors(true)
+  const evil = 'a\u001b]0;owned\u0007\u001b[31m\r\nb\u009b2J'
+  const shown = 'a⟨U+001B escape⟩]0;owned⟨U+0007, U+001B escape⟩[31m b⟨U+009B⟩2J'
+  assert.deepEqual(
+    table([{ title: 'A' }, { title: 'B' }], [[evil, [evil, bold]]])
+      .split('\n')
+      .slice(1),
+    [`${shown}  ${bold(shown)}`],
+  )
+  const problem = { reason: 'R', message: evil, path: evil, file: evil }
+  for (const line of [problemLine, noteLine]) {
+    const text = line(problem, createColors(false))
+    assert.ok(text.includes(shown))
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must be gone
+    assert.doesNotMatch(text, /[\u0000-\u001f\u0080-\u009f]/)
+  }
 })
 
 test('numbers are rounded and have commas between thousands', () => {

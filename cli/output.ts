@@ -1,6 +1,7 @@
 /** The output of commands: results as tables or JSON to standard output, everything else to standard error. */
 import { createColors } from 'picocolors'
 import type { Problem } from '../core/errors.ts'
+import { reveal } from '../core/hidden-characters.ts'
 
 export type OutputFormat = 'table' | 'json'
 
@@ -45,29 +46,35 @@ const DEFAULT_COLUMNS = 80
 
 export type Column = { title: string; align?: 'right' }
 
-/** Left-aligned columns, two spaces apart, with their titles; colour codes do not count as width. Pure. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...rows.map(row => visibleLength(row[at] ?? ''))),
-  )
-  const line = (cells: readonly string[]) =>
-    columns
-      .map(({ align }, at) => {
-        const cell = cells[at] ?? ''
-        const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - visibleLength(cell)))
-        return align === 'right' ? space + cell : cell + space
-      })
-      .join('  ')
-      .trimEnd()
-  return [columns.map(({ title }) => title), ...rows].map(line).join('\n')
+/** A text, or a text and its colour. The colour is apart from the text, which may be a server's and have codes for terminals in it. */
+export type Cell = string | readonly [text: string, paint: (text: string) => string]
+
+/** Left-aligned columns, two spaces apart, with their titles. Texts are shown as by `plainLine`. Pure. */
+export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
+  const titles = columns.map(({ title }) => title)
+  const lines = [titles, ...rows].map(row => columns.map((_, at) => readCell(row[at] ?? '')))
+  const widths = columns.map((_, at) => Math.max(...lines.map(line => line[at]?.text.length ?? 0)))
+  const padded = ({ text, paint }: ReadCell, at: number) => {
+    const space = ' '.repeat((widths[at] ?? 0) - text.length)
+    const painted = text === '' ? '' : paint(text)
+    return columns[at]?.align === 'right' ? space + painted : painted + space
+  }
+  return lines.map(line => line.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the control character ESC
-const COLOUR_CODE = /\u001b\[\d+m/g
+type ReadCell = { text: string; paint: (text: string) => string }
 
-function visibleLength(text: string): number {
-  return text.replace(COLOUR_CODE, '').length
+function readCell(cell: Cell): ReadCell {
+  const [text, paint] = typeof cell === 'string' ? [cell, (text: string) => text] : cell
+  return { text: plainLine(text), paint }
 }
+
+/** A text from outside as a part of a line: control characters are described instead of obeyed, and line breaks are blanks. Pure. */
+export function plainLine(text: string): string {
+  return reveal(text.replace(LINE_BREAKS, ' '))
+}
+
+const LINE_BREAKS = /[\t\n\r\u0085\u2028\u2029]+/g
 
 /** 1234567 as "1,234,567", whatever the locale. Pure. */
 export function count(value: number): string {
@@ -78,7 +85,8 @@ export function count(value: number): string {
 export function problemLine(problem: Problem, colors: Colors): string {
   const { file, line, column, path, message, reason } = problem
   const where = [file, line, column].filter(part => part !== undefined).join(':')
-  const parts = [where && colors.bold(where), path && colors.cyan(path), message]
+  const paint = (text: string | undefined, color: (text: string) => string) => text && color(plainLine(text))
+  const parts = [paint(where, colors.bold), paint(path, colors.cyan), plainLine(message)]
   return `${parts.filter(part => part).join('  ')} ${colors.dim(`(${reason})`)}`
 }
 

@@ -6,7 +6,7 @@ import { CommandError, EXIT } from './command-error.ts'
 import { explanationText } from './explanation.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, wholeNumber, withGateway } from './options.ts'
-import { type Colors, type Terminal, table } from './output.ts'
+import { type Colors, plainLine, type Terminal, table } from './output.ts'
 import { answerText } from './tool-answer.ts'
 
 const DESCRIPTION_WIDTH = 80
@@ -45,7 +45,7 @@ async function find(
   const table = asTable(JSON.parse(text), colors)
   return search.reason === undefined
     ? table
-    : `${table}\n${colors.dim(troubleLine(search.semantic, search.reason))}`
+    : `${table}\n${colors.dim(plainLine(troubleLine(search.semantic, search.reason)))}`
 }
 
 function troubleLine(semantic: LocalStatus['search']['semantic'], reason: string): string {
@@ -67,7 +67,7 @@ function asTable(answer: JsonObject, colors: Colors): string {
   if (tools.length === 0) return 'no tool was found'
   const rows = tools.map(tool => [
     `${Number(tool.relevance_score).toFixed(2)}${tool.weak === true ? ' weak' : ''}`,
-    colors.bold(String(tool.tool_path)),
+    [String(tool.tool_path), colors.bold] as const,
     shorten(String(tool.description ?? '')),
   ])
   const titles = ['SCORE', 'TOOL', 'DESCRIPTION'].map(title => ({ title }))

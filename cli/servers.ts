@@ -6,7 +6,7 @@ import { REASON } from '../crds/conditions.ts'
 import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
 import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
-import { type Colors, count, type Terminal, table } from './output.ts'
+import { type Cell, type Colors, count, type Terminal, table } from './output.ts'
 
 const MAX_NAMED = 12
 
@@ -64,13 +64,13 @@ export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: C
     const known = server.transport === 'script' || server.discovery.at !== undefined
     return [
       server.name,
-      stateText(server, colors),
+      stateCell(server, colors),
       server.transport,
       server.protocol ?? '–',
       known ? count(server.tools) : '–',
       known ? count(server.tokens) : '–',
-      dimmed(remark(server), colors),
-    ]
+      [remark(server), colors.dim],
+    ] satisfies Cell[]
   })
   const right = 'right' as const
   return table(
@@ -85,10 +85,6 @@ export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: C
     ],
     rows,
   )
-}
-
-function dimmed(text: string, colors: Colors): string {
-  return text === '' ? '' : colors.dim(text)
 }
 
 /** The state in the words of `kubectl get mcpservers`. */
@@ -111,12 +107,12 @@ function wordOf({ state, reason, transport, discovery }: ServerStatusLine): stri
   }
 }
 
-function stateText(server: ServerStatusLine, colors: Colors): string {
+function stateCell(server: ServerStatusLine, colors: Colors): Cell {
   const { state } = server
   const word = wordOf(server)
-  if (state === 'ready' || state === 'asleep') return colors.green(word)
-  if (state === 'starting') return colors.yellow(word)
-  return state === 'suspended' ? colors.dim(word) : colors.red(word)
+  if (state === 'ready' || state === 'asleep') return [word, colors.green]
+  if (state === 'starting') return [word, colors.yellow]
+  return [word, state === 'suspended' ? colors.dim : colors.red]
 }
 
 function remark(server: ServerStatusLine): string {

@@ -4,7 +4,7 @@ import type { UserStatus } from '../router/upstream/user-members.ts'
 import { CommandError } from './command-error.ts'
 import { openGateway, type UsersOfServer } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
-import { type Terminal, table } from './output.ts'
+import { plainLine, type Terminal, table } from './output.ts'
 import type { ClusterUsers } from './users-in-cluster.ts'
 
 type UsersOptions = UrlOption & OutputOption & { end?: boolean; namespace?: string; context?: string }
@@ -43,7 +43,7 @@ export function usersCommand(terminal: Terminal): Command {
             throw new CommandError('--end needs the server and the user', 2)
           if (!one || !ended || !(await gateway.endUser(one.server, ended.user)))
             throw new CommandError(`${user} has nothing of their own at ${server}`)
-          terminal.out(`ended what ${ended.subject} has at ${one.server}`)
+          terminal.out(plainLine(`ended what ${ended.subject} has at ${one.server}`))
         } else
           terminal.out(
             options.output === 'json' ? JSON.stringify(found, null, 2) : usersTable(found, Date.now()),
