@@ -69,6 +69,10 @@ test('invalid values of --as are refused', () => {
     ['serviceaccount:triage'],
     ['user:a/ada', 'group:b/dev'],
     ['user:ada', 'token:ci'],
+    ['user:ada', 'user:bob'],
+    ['user:ada', 'group:dev', 'user:bob'],
+    ['token:ci', 'token:nightly'],
+    ['sa:agents/triage', 'sa:agents/other'],
     ['robot:ada'],
   ])
     assert.throws(() => identityOf({ as }), /--as/)

@@ -41,13 +41,17 @@ export function identityOf({ as, scopes, claim = [], client }: WhoOptions): Iden
   const forms = as.map(readForm)
   const kinds = new Set(forms.map(({ kind }) => (kind === 'group' ? 'user' : kind)))
   const issuers = new Set(forms.flatMap(({ issuer }) => issuer ?? []))
-  if (kinds.size !== 1 || issuers.size > 1)
-    throw new CommandError('--as must describe one caller: a user and its groups have one issuer', EXIT.usage)
+  const named = forms.filter(({ kind }) => kind !== 'group')
+  if (kinds.size !== 1 || issuers.size > 1 || named.length > 1)
+    throw new CommandError(
+      '--as must describe one caller: a user and its groups, all of one issuer, or one token or ServiceAccount',
+      EXIT.usage,
+    )
   const [first] = forms
   const [issuer] = issuers
   if (!first || first.kind === 'anonymous') return ANONYMOUS
   const groups = forms.flatMap(({ kind, name }) => (kind === 'group' ? [name] : []))
-  const name = forms.find(({ kind }) => kind !== 'group')?.name ?? ''
+  const name = named[0]?.name ?? ''
   return {
     ...ANONYMOUS,
     id: as.join(),
