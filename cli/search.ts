@@ -41,9 +41,11 @@ async function find(
   const text = answerText(result)
   if (result.isError === true) throw new CommandError(text)
   if (output === 'json') return text
-  const { search } = await gateway.status()
   const table = asTable(JSON.parse(text), colors)
-  return search.reason === undefined
+  // Only gateways that `portolan up` started on this machine show their status.
+  const status = await gateway.status().catch(() => undefined)
+  const search = status?.search
+  return search?.reason === undefined
     ? table
     : `${table}\n${colors.dim(plainLine(troubleLine(search.semantic, search.reason)))}`
 }

@@ -1,0 +1,54 @@
+/** `portolan search` at gateways that run elsewhere. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createColors } from 'picocolors'
+import { createLog } from '../core/log.ts'
+import { startRouter } from '../router/router.ts'
+import { createInProcessSource } from '../router/source/in-process-source.ts'
+import { echo, snapshotOf, upstreamOf } from '../test/meta/fixture.ts'
+import { SERVERS } from '../test/meta/servers.ts'
+import type { Terminal } from './output.ts'
+import { searchCommand } from './search.ts'
+
+test('the table of a search needs no status of the gateway, which those of a cluster do not show', async t => {
+  const url = await startClusterRouter(t)
+  assert.equal((await fetch(`${url}/debug/status`)).status, 404)
+  const { terminal, printed } = createTestTerminal()
+  await searchCommand(terminal).parseAsync(['create issue', '--url', url], { from: 'user' })
+  assert.match(printed.join('\n'), /SCORE +TOOL +DESCRIPTION\n\d\.\d\d +\w+:/)
+  assert.match(printed.join('\n'), /\d+ found in [\d.]+ ms/)
+})
+
+async function startClusterRouter(t: TestContext): Promise<string> {
+  const source = createInProcessSource()
+  source.publish(snapshotOf(SERVERS, {}, 1))
+  const log = createLog({ level: 'silent' })
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(echo),
+    host: '127.0.0.1',
+    port: 0,
+    log,
+  })
+  t.after(() => router.close(0))
+  const url = router.url.replace(/\/mcp$/, '')
+  while ((await fetch(`${url}/readyz`)).status !== 200);
+  return url
+}
+
+/** `printed`: what a command writes to standard output. */
+function createTestTerminal(): { terminal: Terminal; printed: string[] } {
+  const printed: string[] = []
+  const colors = createColors(false)
+  const terminal: Terminal = {
+    out: text => void printed.push(text),
+    err: () => {},
+    errRaw: () => {},
+    colors,
+    errColors: colors,
+    interactive: false,
+    columns: () => 80,
+    env: {},
+  }
+  return { terminal, printed }
+}
