@@ -57,7 +57,7 @@ export async function install(options: InstallIntoOptions): Promise<InstalledInt
   if (kept) return useKept(kept, comparison)
   // HOSTNAME is the name of the pod, unless a manifest sets another value.
   const pod = (options.env.HOSTNAME || hostname()).replace(/[^\w.-]/g, '-').slice(0, MAX_POD_NAME)
-  await removeIncomplete(folder, pod, Date.now())
+  await removeIncomplete(startFile, pod, Date.now())
   const podFolder = join(folder, folderOf(pod))
   const { start, release } = await installInto(podFolder, options, comparison)
   const other = await readKept(startFile)

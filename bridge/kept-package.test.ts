@@ -1,11 +1,21 @@
 /** When an installation on a volume counts as complete. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readKept, writeKept } from './kept-package.ts'
+import { folderOf, readKept, removeIncomplete, writeKept } from './kept-package.ts'
 
+const TWO_HOURS_MS = 2 * 60 * 60_000
 const RELEASE = { version: '1.0.0', integrity: 'sha512-a' }
 
 function volume(t: TestContext) {
@@ -63,4 +73,28 @@ test('a console script whose Python is no longer in the image does not count as 
   rmSync(join(bin, 'python'))
   symlinkSync(process.execPath, join(bin, 'python'))
   assert.ok(await readKept(startFile))
+})
+
+test('old folders of other pods are removed, but not the one that the start file names for another platform', async t => {
+  const { folder, startFile } = volume(t)
+  const [named, left, own] = ['web-1', 'web-10', 'web-2'].map(pod => join(folder, folderOf(pod)))
+  for (const made of [named, left, own]) mkdirSync(made ?? '')
+  const server = join(named ?? '', 'server.js')
+  writeFileSync(server, '')
+  const other = { command: process.execPath, args: [server], platform: 'plan9-mips', release: RELEASE }
+  writeFileSync(startFile, JSON.stringify(other))
+  assert.equal(await readKept(startFile), undefined)
+  await removeIncomplete(startFile, 'web-2', Date.now() + TWO_HOURS_MS)
+  assert.deepEqual(
+    [named, left, own].map(path => existsSync(path ?? '')),
+    [true, false, true],
+  )
+})
+
+test('two pods may remove the same folders at the same time', async t => {
+  const { folder, startFile } = volume(t)
+  for (let at = 0; at < 100; at++) mkdirSync(join(folder, folderOf(`web-${at}`)))
+  const later = Date.now() + TWO_HOURS_MS
+  await Promise.all(['a', 'b', 'c'].map(pod => removeIncomplete(startFile, pod, later)))
+  assert.deepEqual(readdirSync(folder), ['program'])
 })

@@ -1,7 +1,7 @@
 /** An installation on a volume that outlives its pod: later pods use it again, and several may start at the same time. */
 import { constants } from 'node:fs'
 import { access, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { isObject } from '../core/json.ts'
 import type { Release } from '../core/packages/install.ts'
 import type { Start } from './install.ts'
@@ -21,14 +21,20 @@ export function folderOf(pod: string): string {
 /** Undefined if there is no complete installation that this machine can start. All arguments of the start command are files. */
 export async function readKept(startFile: string): Promise<KeptPackage | undefined> {
   try {
-    const kept: unknown = JSON.parse(await readFile(startFile, 'utf8'))
-    if (!isKept(kept) || kept.platform !== platform()) return undefined
+    const kept = await readNamed(startFile)
+    if (kept?.platform !== platform()) return undefined
     for (const program of programsOf(kept)) await access(program, constants.X_OK)
     for (const file of kept.args) await access(file, constants.R_OK)
     return kept
   } catch {
     return undefined
   }
+}
+
+/** What the start file names, whether or not this machine can start it. Throws if the file is missing or not JSON. */
+async function readNamed(startFile: string): Promise<KeptPackage | undefined> {
+  const kept: unknown = JSON.parse(await readFile(startFile, 'utf8'))
+  return isKept(kept) ? kept : undefined
 }
 
 /** Writes atomically: readers see the previous content or the new content, never a part of it. */
@@ -46,13 +52,27 @@ export async function writeKept(
   await rename(temporary, startFile)
 }
 
-/** Removes old folders of other pods. Only for when `readKept` finds no installation: the folder that `start.json` names is not spared. */
-export async function removeIncomplete(folder: string, pod: string, now: number): Promise<void> {
+/** Removes old folders of other pods, but not the one that the start file names: pods of another platform may run what is in it. */
+export async function removeIncomplete(startFile: string, pod: string, now: number): Promise<void> {
+  const folder = dirname(startFile)
+  const named = await readNamed(startFile).catch(() => undefined)
+  const files = named ? [named.command, ...named.args] : []
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     if (!name.startsWith(PREFIX) || name === folderOf(pod)) continue
-    const { mtimeMs } = await stat(path)
-    if (now - mtimeMs > INCOMPLETE_AFTER_MS) await rm(path, { recursive: true, force: true })
+    if (files.some(file => file.startsWith(path + sep))) continue
+    const modified = await modifiedAt(path)
+    if (now - modified > INCOMPLETE_AFTER_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** NaN if another pod has removed the folder. */
+async function modifiedAt(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mtimeMs
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return Number.NaN
   }
 }
 
