@@ -44,7 +44,7 @@ export function loginsCommand(terminal: Terminal): Command {
       if (options.delete && server === undefined) throw new CommandError('--delete needs the server', 2)
       const isHere = namespace === undefined && context === undefined
       const chosen = { server, user }
-      const logins = isHere ? loginsHere(terminal, chosen) : await loginsThere(options, chosen)
+      const logins = isHere ? loginsHere(terminal, chosen) : await loginsThere(options, chosen, terminal)
       try {
         if (options.delete && server !== undefined) {
           const deleted = await logins.delete(server)
@@ -83,10 +83,10 @@ function shown(login: Omit<Shown, 'since'> & { sinceMs: number }): Shown {
   return { server, subject, url, since: new Date(sinceMs).toISOString(), scope }
 }
 
-async function loginsThere(options: LoginsOptions, chosen: Chosen): Promise<Logins> {
+async function loginsThere(options: LoginsOptions, chosen: Chosen, terminal: Terminal): Promise<Logins> {
   const { placeIn } = await import('./routers-in-cluster.ts')
   const { deleteInCluster, loginsInCluster } = await import('./logins-in-cluster.ts')
-  const place = await placeIn(options)
+  const place = await placeIn(options, terminal)
   const found = async () =>
     (await loginsInCluster(place)).filter(({ server, subject }) => isChosen(chosen, server, subject))
   return {

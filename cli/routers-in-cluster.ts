@@ -7,41 +7,90 @@ import type { Access } from '../core/kube/access.ts'
 import { KubeClient } from '../core/kube/client.ts'
 import { findAccess } from '../core/kube/config.ts'
 import type { Kube } from '../core/kube/object.ts'
-import { requestOfPod } from '../core/kube/pod-request.ts'
+import { type PodAnswer, requestOfPod } from '../core/kube/pod-request.ts'
 import { ADMIN_PORT, LABEL, selectorOf } from '../operator/plan/names.ts'
 import { CommandError } from './command-error.ts'
+import { plainLine, type Terminal } from './output.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 
 /** A cluster and one of its namespaces. */
-export type Place = { access: Access; client: KubeClient; namespace: string }
+export type Place = {
+  access: Access
+  client: KubeClient
+  namespace: string
+  /** Prints a line to standard error, the same one only once. */
+  warn(line: string): void
+}
+
+/** What a router answered, or why it did not. */
+export type Report = { pod: string; answer: PodAnswer | Fault }
 
 /** Finds the cluster. The caller has to close its client. Throws a CommandError if there is no usable kubeconfig. */
-export async function placeIn(options: { namespace?: string; context?: string }): Promise<Place> {
+export async function placeIn(
+  options: { namespace?: string; context?: string },
+  terminal: Terminal,
+): Promise<Place> {
   const access = await findAccess({ context: options.context }).catch(error => {
     throw new CommandError(messageOf(error))
   })
   const client = new KubeClient(access)
-  return { access, client, namespace: options.namespace ?? client.namespace }
+  const told = new Set<string>()
+  const warn = (line: string) => {
+    if (!told.has(line)) terminal.err(terminal.errColors.yellow(plainLine(line)))
+    told.add(line)
+  }
+  return { access, client, namespace: options.namespace ?? client.namespace, warn }
 }
 
-/** The lists of all routers at this path, joined. `what` names the items in the CommandError if a router does not have the path. */
+/** The lists of the routers at this path, joined; warns of routers that have none. Throws a CommandError if that is all of them. */
 export async function listedByRouters<T>(place: Place, path: string, what: string): Promise<T[]> {
-  const answers = await atRouters(place, 'GET', path)
-  return answers.flatMap(({ status, text }) => {
-    if (status === 200) return JSON.parse(text) as T[]
-    throw new CommandError(`the routers do not show ${what}: they are of an earlier version`)
-  })
+  const { items, missing } = joined<T>(await atRouters(place, 'GET', path), what)
+  for (const line of missing) place.warn(line)
+  return items
 }
 
-/** Deletes `path/names…` at all routers. Resolves with whether any of them had it. Throws a CommandError. */
+/** The items of all lists, and a line for each router without one. Throws a CommandError if no router has a list. Pure. */
+export function joined<T>(reports: readonly Report[], what: string): { items: T[]; missing: string[] } {
+  const without = reports.filter(report => statusOf(report) !== 200)
+  if (without.length === reports.length)
+    throw new CommandError(`no router shows ${what}: ${[...new Set(without.map(reasonOf))].join('; ')}`)
+  return {
+    items: reports.flatMap(({ answer }) =>
+      answer instanceof Fault || answer.status !== 200 ? [] : (JSON.parse(answer.text) as T[]),
+    ),
+    missing: without.map(report => `the router ${report.pod} does not show ${what}: ${reasonOf(report)}`),
+  }
+}
+
+/** 0 if the router did not answer. */
+function statusOf({ answer }: Report): number {
+  return answer instanceof Fault ? 0 : answer.status
+}
+
+function reasonOf({ answer }: Report): string {
+  if (answer instanceof Fault) return answer.message
+  return answer.status === 404
+    ? 'it has no such page, as in earlier versions'
+    : `it answers with status ${answer.status}`
+}
+
+/** Deletes `path/names…` at all routers, and warns of those that do not answer. Resolves with whether any of them had it. */
 export async function deleteAtRouters(place: Place, path: string, ...names: string[]): Promise<boolean> {
-  const answers = await atRouters(place, 'DELETE', [path, ...names.map(encodeURIComponent)].join('/'))
-  return answers.some(({ status }) => status === 204)
+  const reports = await atRouters(place, 'DELETE', [path, ...names.map(encodeURIComponent)].join('/'))
+  // 404: this router does not have it.
+  for (const report of reports)
+    if (![204, 404].includes(statusOf(report)))
+      place.warn(`the router ${report.pod} did not delete anything: ${reasonOf(report)}`)
+  return reports.some(report => statusOf(report) === 204)
 }
 
 /** Sends a request to every running router of the namespace, except those that are being deleted, which may end before they answer. */
-async function atRouters({ access, client, namespace }: Place, method: 'GET' | 'DELETE', path: string) {
+async function atRouters(
+  { access, client, namespace }: Place,
+  method: 'GET' | 'DELETE',
+  path: string,
+): Promise<Report[]> {
   const labelSelector = `${LABEL.component}=${selectorOf('router', '')[LABEL.component]}`
   const { items } = await client.list<Kube<V1Pod>>({
     apiVersion: 'v1',
@@ -55,14 +104,23 @@ async function atRouters({ access, client, namespace }: Place, method: 'GET' | '
   if (running.length === 0) throw new CommandError(`no gateway runs in the namespace "${namespace}"`)
   const limit = deadline(systemClock, ANSWER_TIMEOUT_MS, 'The routers do not answer in time')
   try {
-    return await Promise.all(
-      running.map(({ metadata: { name: pod } }) =>
-        requestOfPod(access, { namespace, pod, port: ADMIN_PORT, method, path }, limit.signal),
-      ),
+    return await reportsOf(
+      running.map(({ metadata }) => metadata.name),
+      pod => requestOfPod(access, { namespace, pod, port: ADMIN_PORT, method, path }, limit.signal),
     )
-  } catch (error) {
-    throw error instanceof Fault ? new CommandError(error.message) : error
   } finally {
     limit.clear()
   }
+}
+
+/** Asks all routers at the same time. A Fault of one does not keep the others from answering. */
+export function reportsOf(
+  pods: readonly string[],
+  ask: (pod: string) => Promise<PodAnswer>,
+): Promise<Report[]> {
+  const faultOf = (error: unknown): Fault => {
+    if (error instanceof Fault) return error
+    throw error
+  }
+  return Promise.all(pods.map(async pod => ({ pod, answer: await ask(pod).catch(faultOf) })))
 }

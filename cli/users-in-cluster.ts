@@ -6,6 +6,7 @@ import { LABEL, USER_LABEL } from '../operator/plan/names.ts'
 import { USERS_PATH } from '../router/http/users-page.ts'
 import type { UserStatus } from '../router/upstream/user-members.ts'
 import type { UsersOfServer } from './live-gateway.ts'
+import type { Terminal } from './output.ts'
 import { deleteAtRouters, listedByRouters, type Place, placeIn } from './routers-in-cluster.ts'
 
 /** The subject of a user whose pod no router uses. Only the user's id is known. */
@@ -19,15 +20,15 @@ export type ClusterUsers = {
 }
 
 /** Throws a CommandError if there is no usable kubeconfig. */
-export async function usersInCluster(options: {
-  namespace?: string
-  context?: string
-}): Promise<ClusterUsers> {
-  const place = await placeIn(options)
+export async function usersInCluster(
+  options: { namespace?: string; context?: string },
+  terminal: Terminal,
+): Promise<ClusterUsers> {
+  const place = await placeIn(options, terminal)
   const { client } = place
   return {
     async users() {
-      const listing = listedByRouters<UsersOfServer>(place, USERS_PATH, 'their users')
+      const listing = listedByRouters<UsersOfServer>(place, USERS_PATH, 'its users')
       const [reported, instances] = await Promise.all([listing, instancesIn(place)])
       return merged([...reported, ...instances])
     },

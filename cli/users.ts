@@ -58,7 +58,7 @@ async function sourceOf(options: UsersOptions, terminal: Terminal): Promise<Clus
   const { namespace, context, url } = options
   if (namespace === undefined && context === undefined) return openGateway({ url, paths: [] }, terminal)
   const { usersInCluster } = await import('./users-in-cluster.ts')
-  return usersInCluster({ namespace, context })
+  return usersInCluster({ namespace, context }, terminal)
 }
 
 /** The users of the given server, or the given user (by id or subject); undefined means all. Servers without any are left out. Pure. */
