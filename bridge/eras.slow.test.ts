@@ -162,8 +162,17 @@ test('modern calls without a session use a modern child that was started in adva
   const mark = `mark-${Math.random()}`
   const clock = createLeapClock()
   const command = { ...askingCommand('dual', mark), startTimeoutMs: 20_000 }
-  const { url } = await startTestBridge(t, { sessions: 'perClient', command, clock })
+  const { url, metricsPort } = await startTestBridge(t, {
+    sessions: 'perClient',
+    command,
+    clock,
+    metricsPort: 0,
+  })
   const children = () => childrenOf(process.pid, mark)
+  const counted = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    return Number(/^portolan_bridge_processes (\d+)$/m.exec(text)?.[1])
+  }
   const [warm] = children()
   const call = async () => {
     const { json } = await post(
@@ -180,9 +189,11 @@ test('modern calls without a session use a modern child that was started in adva
   used.push(await call())
   assert.ok(waiting.includes(used.at(-1) ?? 0))
   assert.ok(await until(() => spares().length === 2))
+  assert.equal(await counted(), 3)
   clock.leap(60_000)
   assert.ok(await until(() => children().length === 1))
   assert.deepEqual(children(), [warm])
+  assert.equal(await counted(), 1)
 })
 
 test('requests that a shared child cannot serve are refused with an error message', async t => {

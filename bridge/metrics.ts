@@ -71,7 +71,7 @@ function bridgeMetrics({ failures, lines, running: { sessions, processes } }: Co
     },
     {
       ...{ name: 'portolan_bridge_processes', type: 'gauge', samples: [['', processes]] },
-      help: 'Processes of the server, one that waits for the next session included.',
+      help: 'Processes of the server, those that wait for the next session or call included.',
     },
   ]
 }

@@ -80,7 +80,7 @@ export class SessionChildren implements Children {
   }
 
   get running() {
-    return { sessions: this.#byClient.size, processes: this.#assigned.size + 1 }
+    return { sessions: this.#byClient.size, processes: this.#assigned.size + this.#spares.size + 1 }
   }
 
   get ready(): boolean {

@@ -25,6 +25,10 @@ export class SpareChildren {
     this.#options = options
   }
 
+  get size(): number {
+    return this.#waiting.length
+  }
+
   /** Takes a waiting child, if any, and starts replacements for the calls that may follow. */
   take(): SupervisedChild | undefined {
     const { begin, clock, idleAfterMs } = this.#options
