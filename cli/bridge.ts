@@ -5,11 +5,12 @@ import { Command, Option } from 'commander'
 /** In a pod the bridge listens on every address; elsewhere only on 127.0.0.1, unless `--host` is given. */
 const HOST = '127.0.0.1'
 
-/** These options are for the help, and others are refused; the values are read by the bridge itself, from the command line. */
+/** The options are for the help. The bridge itself reads the command line, knows more options, and refuses what it does not know. */
 export function bridgeCommand(): Command {
   return new Command('bridge')
     .description('serve one stdio server over HTTP, as pods do: portolan bridge -- COMMAND')
     .argument('[command...]', 'the server to start, after --')
+    .allowUnknownOption()
     .option('--port <port>', 'the port to listen on', '8080')
     .option('--host <host>', 'the address to listen on', HOST)
     .addOption(
@@ -32,6 +33,7 @@ export function bridgeCommand(): Command {
     .option('--name <server>', 'name of the server in logs and metrics')
     .option('--probe <url>', 'only check whether an MCP server answers at this URL')
     .option('--timeout <duration>', 'with --probe: how long to wait for the answer', '5s')
+    .addHelpText('after', '\nWithout arguments it shows all options, and how packages are installed.')
     .action(async () => {
       const { runBridge } = await import('../bridge/program.ts')
       const args = process.argv.slice(process.argv.indexOf('bridge') + 1)

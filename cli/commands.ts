@@ -35,14 +35,18 @@ export async function runCommands(
 }
 
 function createProgram(description: string, terminal: Terminal): Command {
-  return new Command('portolan')
-    .description(description)
-    .version(version(), '-v, --version')
-    .showHelpAfterError('(see portolan --help, or portolan COMMAND --help)')
-    .helpCommand(false)
-    .configureOutput({
-      writeOut: text => terminal.out(text.trimEnd()),
-      writeErr: text => terminal.err(text.trimEnd()),
-    })
-    .exitOverride()
+  return (
+    new Command('portolan')
+      .description(description)
+      .version(version(), '-v, --version')
+      .showHelpAfterError('(see portolan --help, or portolan COMMAND --help)')
+      .helpCommand(false)
+      // Options after the name of a command are the command's: --version of an installation is that of the package.
+      .enablePositionalOptions()
+      .configureOutput({
+        writeOut: text => terminal.out(text.trimEnd()),
+        writeErr: text => terminal.err(text.trimEnd()),
+      })
+      .exitOverride()
+  )
 }
