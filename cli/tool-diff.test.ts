@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import pico from 'picocolors'
 import { diffWords } from '../core/catalog/word-diff.ts'
+import type { JsonObject } from '../core/json.ts'
 import { toolDiff } from './tool-diff.ts'
 
 const plain = pico.createColors(false)
@@ -48,6 +49,34 @@ test('new tools are shown in full, removed ones by name, and a change of a type 
   assert.match(shown, /inputSchema\.default: .*"/)
   assert.match(shown, /c \(new\)\n {2}description: \{\+New\+\}\n {2}inputSchema\.type: \{\+object\+\}/)
   assert.match(shown, /b \(gone\)$/)
+})
+
+test('a field cannot hide a change by a path that looks like that of another field', () => {
+  const input = (properties: object) => ({ inputSchema: { type: 'object', properties } as JsonObject })
+  const cases: [old: object, now: object, shown: RegExp][] = [
+    [
+      { description: 'Reads.' },
+      { description: 'Sends.', '': { description: 'Reads.' } },
+      /^ {2}description: \[-Reads-\]\{\+Sends\+\}\.\n {2}""\.description: /m,
+    ],
+    [
+      input({ a: { description: 'Old' } }),
+      input({ a: { description: 'New' }, 'a.description': 'Old' }),
+      /^ {2}inputSchema\.properties\.a\.description: \[-Old-\]\{\+New\+\}\n {2}inputSchema\.properties\."a\.description": /m,
+    ],
+    [{ title: ['x'] }, { title: { 0: 'x' } }, /title\.0: \[-x-\]\n {2}title\."0": \{\+x\+\}/],
+    [input({}), input({ 'a: x\n  b': 1 }), /properties\."a: x\\n b": \{\+1\+\}$/],
+  ]
+  for (const [old, now, shown] of cases) {
+    const base = { name: 'read', inputSchema: schema }
+    assert.match(toolDiff([{ ...base, ...old }], [{ ...base, ...now }], plain), shown)
+  }
+})
+
+test('values that differ but look the same are shown', () => {
+  const before = { name: 'read', description: 'a⟨U+202E right-to-left override⟩', inputSchema: schema }
+  const shown = toolDiff([before], [{ ...before, description: 'a\u202E' }], plain)
+  assert.match(shown, /description: \[-a⟨U\+202E[^⟩]*⟩-\]\{\+a⟨U\+202E[^⟩]*⟩\+\}/)
 })
 
 test('unchanged text around a change is shortened, changed text never is', () => {

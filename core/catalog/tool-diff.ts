@@ -7,10 +7,12 @@ import { diffWords, type Piece } from './word-diff.ts'
 
 /** Strings that look like a number, another JSON literal, or an empty object or list. */
 const LIKE_A_VALUE = /^(?:[-+.\deE]*|true|false|null|\{\}|\[\])$/
+/** Keys that are shown as they are. All others are quoted, so that no key looks like several, or like the number of a list's item. */
+const PLAIN_KEY = /^[\p{L}_$@][\p{L}\p{N}\p{M}_$@/-]*$/u
 
 export type ToolDiff = { tool: string; kind: 'changed' | 'new' | 'gone'; fields: FieldDiff[] }
 
-/** `path`: of a field in the definition, such as `inputSchema.properties.path.type`. */
+/** `path`: of a field in the definition, such as `inputSchema.properties.path.type` or `inputSchema.properties."a.b".enum.0`. */
 export type FieldDiff = { path: string; pieces: Piece[] }
 
 /** Changed tools first, then new ones, then those that are gone, which have no fields. Hidden characters are visible. */
@@ -34,27 +36,53 @@ function diff(
 ): ToolDiff {
   const before = leavesOf(old)
   const after = leavesOf(current)
-  const paths = [...new Set([...before.keys(), ...after.keys()])]
-  const fields = paths
-    .filter(path => before.get(path) !== after.get(path) && path !== 'name')
-    .map(path => ({
-      path: onOneLine(path),
-      pieces: diffWords(before.get(path) ?? '', after.get(path) ?? ''),
+  const fields = [...new Map([...before, ...after])]
+    .filter(([key]) => before.get(key)?.json !== after.get(key)?.json)
+    .map(([key, { path }]) => ({
+      path: shownPath(path),
+      pieces: piecesOf(before.get(key)?.text ?? '', after.get(key)?.text ?? ''),
     }))
   return { tool: onOneLine(name), kind, fields }
 }
 
-/** The values of a definition by their paths, as texts with visible characters. */
-function leavesOf(definition: ToolDefinition | undefined): Map<string, string> {
-  const leaves = new Map<string, string>()
-  const visit = (path: string, value: JsonValue | undefined): void => {
+/** Values that differ may have the same text, such as a hidden character and its description: they are then shown as a whole. */
+function piecesOf(before: string, after: string): Piece[] {
+  if (before !== after) return diffWords(before, after)
+  return [
+    { kind: 'removed', text: before },
+    { kind: 'added', text: after },
+  ]
+}
+
+type Path = (string | number)[]
+
+/** A value without inner ones: `text` shows it with visible characters, `json` is compared. */
+type Leaf = { path: Path; text: string; json: string }
+
+/** The leaves of a definition, besides its name. The keys of the map tell apart all paths, whatever characters are in their steps. */
+function leavesOf(definition: ToolDefinition | undefined): Map<string, Leaf> {
+  const leaves = new Map<string, Leaf>()
+  const visit = (path: Path, value: JsonValue | undefined): void => {
     if (value === undefined) return
-    const inner = isObject(value) || Array.isArray(value) ? Object.entries(value) : []
-    if (inner.length === 0) leaves.set(path, textOf(value))
-    for (const [key, child] of inner) visit(path === '' ? key : `${path}.${key}`, child)
+    const inner = innerOf(value)
+    if (inner.length === 0)
+      leaves.set(JSON.stringify(path), { path, text: textOf(value), json: JSON.stringify(value) })
+    for (const [step, child] of inner) visit([...path, step], child)
   }
-  if (definition) visit('', definition)
+  if (definition) visit([], { ...definition, name: undefined })
   return leaves
+}
+
+function innerOf(value: JsonValue): [string | number, JsonValue | undefined][] {
+  if (Array.isArray(value)) return [...value.entries()]
+  return isObject(value) ? Object.entries(value) : []
+}
+
+function shownPath(path: Path): string {
+  const steps = path.map(step =>
+    typeof step === 'number' || PLAIN_KEY.test(step) ? step : JSON.stringify(step),
+  )
+  return onOneLine(steps.join('.'))
 }
 
 /** The text of a value without inner ones. A string that could be taken for another kind of value is quoted. */
@@ -63,7 +91,7 @@ function textOf(value: JsonValue): string {
   return reveal(value)
 }
 
-/** A name or a path in one onOneLine. */
+/** A name or a path in one line. */
 function onOneLine(text: string): string {
   return reveal(text).replace(/\s+/g, ' ')
 }
