@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import pico from 'picocolors'
+import { diffTools } from '../core/catalog/tool-diff.ts'
 import { diffWords } from '../core/catalog/word-diff.ts'
 import type { JsonObject } from '../core/json.ts'
 import { toolDiff } from './tool-diff.ts'
@@ -109,4 +110,19 @@ test('texts of a hundred thousand words that differ everywhere are compared in b
   const pieces = diffWords(words('a'), words('b'))
   assert.ok(performance.now() - began < 30_000)
   assert.equal(pieces[0]?.kind, 'removed')
+})
+
+test('the changes of many tools share one budget: when it is spent, differing parts are shown as a whole', () => {
+  const words = Array.from({ length: 1_200 }, (_, at) => `w${at}`)
+  const toolOf = (text: string) => (at: number) => ({
+    name: `t${at}`,
+    description: text,
+    inputSchema: schema,
+  })
+  const names = Array.from({ length: 20 }, (_, at) => at + 10)
+  const old = names.map(toolOf(`a ${words.join(' ')} b`))
+  const now = names.map(toolOf(`c ${words.join('  ')} d`))
+  const pieces = diffTools(old, now).map(({ fields }) => fields[0]?.pieces.length ?? 0)
+  assert.ok((pieces[0] ?? 0) > 1_000, `${pieces}`)
+  assert.deepEqual(pieces.slice(1), Array(19).fill(2))
 })

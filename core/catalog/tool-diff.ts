@@ -3,7 +3,7 @@ import { reveal } from '../hidden-characters.ts'
 import { isObject, type JsonValue } from '../json.ts'
 import type { ToolDefinition } from './server-catalog.ts'
 import { changesOf } from './tool-changes.ts'
-import { diffWords, type Piece } from './word-diff.ts'
+import { type Budget, diffWords, fullBudget, type Piece } from './word-diff.ts'
 
 /** Strings that look like a number, another JSON literal, or an empty object or list. */
 const LIKE_A_VALUE = /^(?:[-+.\deE]*|true|false|null|\{\}|\[\])$/
@@ -21,10 +21,11 @@ export function diffTools(approved: readonly ToolDefinition[], found: readonly T
   if (!changes) return []
   const before = new Map(approved.map(tool => [tool.name, tool]))
   const now = new Map(found.map(tool => [tool.name, tool]))
+  const budget = fullBudget()
   return [
-    ...changes.changed.map(name => diff('changed', name, before.get(name), now.get(name))),
-    ...changes.added.map(name => diff('new', name, undefined, now.get(name))),
-    ...changes.removed.map(name => diff('gone', name, undefined, undefined)),
+    ...changes.changed.map(name => diff('changed', name, before.get(name), now.get(name), budget)),
+    ...changes.added.map(name => diff('new', name, undefined, now.get(name), budget)),
+    ...changes.removed.map(name => diff('gone', name, undefined, undefined, budget)),
   ]
 }
 
@@ -33,6 +34,7 @@ function diff(
   name: string,
   old: ToolDefinition | undefined,
   current: ToolDefinition | undefined,
+  budget: Budget,
 ): ToolDiff {
   const before = leavesOf(old)
   const after = leavesOf(current)
@@ -40,14 +42,14 @@ function diff(
     .filter(([key]) => before.get(key)?.json !== after.get(key)?.json)
     .map(([key, { path }]) => ({
       path: shownPath(path),
-      pieces: piecesOf(before.get(key)?.text ?? '', after.get(key)?.text ?? ''),
+      pieces: piecesOf(before.get(key)?.text ?? '', after.get(key)?.text ?? '', budget),
     }))
   return { tool: onOneLine(name), kind, fields }
 }
 
 /** Values that differ may have the same text, such as a hidden character and its description: they are then shown as a whole. */
-function piecesOf(before: string, after: string): Piece[] {
-  if (before !== after) return diffWords(before, after)
+function piecesOf(before: string, after: string, budget: Budget): Piece[] {
+  if (before !== after) return diffWords(before, after, budget)
   return [
     { kind: 'removed', text: before },
     { kind: 'added', text: after },

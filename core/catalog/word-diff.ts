@@ -2,19 +2,28 @@
 
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string }
 
-/** Beyond this many pairs of words (32 MB), the differing parts are shown as a whole. */
+/** How many pairs of words may still be compared (at first 32 MB of them). Differing parts that need more are shown as a whole. */
+export type Budget = { pairs: number }
+
 const MAX_PAIRS = 8_000_000
 const WORDS = /\s+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu
 
-/** The pieces to remove from `before` and to add, so that it becomes `after`. The longest common sequence of words stays. */
-export function diffWords(before: string, after: string): Piece[] {
+export function fullBudget(): Budget {
+  return { pairs: MAX_PAIRS }
+}
+
+/**
+ * The pieces to remove from `before` and to add, so that it becomes `after`. The longest common sequence of words stays. Texts that are
+ * compared at one go share a budget, since the time that all of them take together matters.
+ */
+export function diffWords(before: string, after: string, budget = fullBudget()): Piece[] {
   const a = before.match(WORDS) ?? []
   const b = after.match(WORDS) ?? []
   let start = 0
   while (start < a.length && start < b.length && a[start] === b[start]) start++
   let end = 0
   while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++
-  const middle = compare(a.slice(start, a.length - end), b.slice(start, b.length - end))
+  const middle = compare(a.slice(start, a.length - end), b.slice(start, b.length - end), budget)
   const tail = end === 0 ? [] : a.slice(-end)
   return joined([
     ...a.slice(0, start).map(text => ({ kind: 'same' as const, text })),
@@ -23,10 +32,12 @@ export function diffWords(before: string, after: string): Piece[] {
   ])
 }
 
-function compare(a: readonly string[], b: readonly string[]): Piece[] {
+function compare(a: readonly string[], b: readonly string[], budget: Budget): Piece[] {
   const removed = (text: string): Piece => ({ kind: 'removed', text })
   const added = (text: string): Piece => ({ kind: 'added', text })
-  if (a.length * b.length > MAX_PAIRS) return [...a.map(removed), ...b.map(added)]
+  const pairs = a.length * b.length
+  if (pairs > budget.pairs) return [...a.map(removed), ...b.map(added)]
+  budget.pairs -= pairs
   const lengths = commonLengths(a, b)
   const width = b.length + 1
   const pieces: Piece[] = []
