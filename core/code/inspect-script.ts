@@ -1,6 +1,7 @@
 /** Checks a script without running it: whether its syntax is valid, and which tools it names. */
 import { Script } from 'node:vm'
 import { placeIn, SCRIPT_FILE, unfenced, withoutTypes, wrapped } from './script-forms.ts'
+import { accessesIn } from './tool-accesses.ts'
 
 export type InspectedScript = {
   /** Why it cannot run, with line and column. */
@@ -43,9 +44,6 @@ function failureOf(form: string): string | undefined {
   }
 }
 
-/** Comments and strings are matched first, so that names within them are ignored. */
-const TOKENS =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w$.])tools((?:\s*\??\.\s*[A-Za-z_$][\w$]*|\s*(?:\?\.)?\s*\[\s*(?:'[^'\\\n]*'|"[^"\\\n]*")\s*\])+)/g
 const STEP = /\.\s*([A-Za-z_$][\w$]*)|\[\s*(?:'([^']*)'|"([^"]*)")\s*\]/g
 /** Properties of a tool's function, which are not names of tools. */
 const NOT_NAMES = new Set(['raw', 'call', 'apply', 'bind'])
@@ -53,8 +51,8 @@ const NOT_NAMES = new Set(['raw', 'call', 'apply', 'bind'])
 /** The tools that the code names. Does not find computed names, nor tools that are called through another variable than `tools`. */
 function namedTools(code: string): string[] {
   const found = new Set<string>()
-  for (const [, access] of code.matchAll(TOKENS)) {
-    if (access === undefined || found.size >= MAX_TOOLS) continue
+  for (const access of accessesIn(code)) {
+    if (found.size >= MAX_TOOLS) break
     const steps = [...access.matchAll(STEP)].map(([, name, single, double]) => name ?? single ?? double ?? '')
     const [first = '', second] = steps
     if (first === '' || NOT_NAMES.has(first)) continue

@@ -7,16 +7,31 @@ export const SCRIPT_FILE = 'script'
 /** Lines that are added before the script's own. */
 const WRAPPED_LINES = 1
 
-const FENCED = /^\s*```[\w-]*[^\S\n]*\n([\s\S]*?)\n?[^\S\n]*```\s*$/
+const FENCE = '```'
+/** What may follow the first fence in its line. */
+const LANGUAGE = /^[\w-]*[^\S\n]*$/
+const BLANK = /[^\S\n]/
 const BYTE_ORDER_MARK = /^\uFEFF/
-const LAST_SEMICOLONS = /[;\s]+$/
+const SEMICOLON_OR_SPACE = /[;\s]/
 /** A frame of a stack within the script: `at f (script:4:28)`, `at script:3:1`. */
 const PLACE = new RegExp(`\\b${SCRIPT_FILE}:(\\d{1,7})(?::(\\d{1,7}))?`)
 
 /** The source without the Markdown fences (```) around it, if there are any. */
 export function unfenced(source: string): string {
   const text = source.replace(BYTE_ORDER_MARK, '')
-  return FENCED.exec(text)?.[1] ?? text
+  const fenced = text.trim()
+  const lineEnd = fenced.indexOf('\n')
+  const hasFences = lineEnd > 0 && fenced.startsWith(FENCE) && fenced.endsWith(FENCE)
+  if (!hasFences || !LANGUAGE.test(fenced.slice(FENCE.length, lineEnd))) return text
+  const inner = withoutLast(BLANK, fenced.slice(lineEnd + 1, -FENCE.length))
+  return inner.endsWith('\n') ? inner.slice(0, -1) : inner
+}
+
+/** The text without its last characters of a kind. A pattern that ends in `+$` would take quadratic time for runs of them elsewhere. */
+function withoutLast(kind: RegExp, text: string): string {
+  let end = text.length
+  while (end > 0 && kind.test(text.charAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
 /**
@@ -24,7 +39,7 @@ export function unfenced(source: string): string {
  * other value is the result), and the body of a function. Each line keeps its columns.
  */
 export function wrapped(source: string): string[] {
-  const expression = source.replace(LAST_SEMICOLONS, '')
+  const expression = withoutLast(SEMICOLON_OR_SPACE, source)
   const asBody = `(async (input) => {\n${source}\n})`
   return expression.trim() === '' ? [asBody] : [`(async (input) => (\n${expression}\n))`, asBody]
 }

@@ -1,0 +1,77 @@
+/** Which tools a script names, and that no script takes long to be read. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspectScript } from './inspect-script.ts'
+import { unfenced, wrapped } from './script-forms.ts'
+
+const SIZE = 64 * 1024
+/** Quadratic time would be ten seconds and more. */
+const MOST_MS = 2_000
+
+const toolsOf = (code: string) => inspectScript(code).tools
+
+test('tools are found by names and keys, with spaces and optional chaining', () => {
+  const cases: [string, string[]][] = [
+    ['tools.a.b()', ['a:b']],
+    ['tools\n  .a\n  ?.b()', ['a:b']],
+    ['tools?.a ?. ["b"]()', ['a:b']],
+    ["tools['a:b'] ()", ['a:b']],
+    ['tools . a [ "b" ].raw()', ['a:b']],
+    ['my.tools.a.b(); mytools.c.d()', []],
+  ]
+  for (const [code, tools] of cases) assert.deepEqual(toolsOf(code), tools, code)
+})
+
+test('names in comments, strings, texts of templates and regular expressions are ignored, code around and within them is not', () => {
+  const cases: [string, string[]][] = [
+    ['`https://x`; tools.a.b()', ['a:b']],
+    ['`/*`; tools.a.b()', ['a:b']],
+    ['`tools.c.d()`; tools.a.b()', ['a:b']],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of a script
+    ['`x ${await tools.a.b({ q: `// ${tools.c.d({})}` })} tools.e.f`; tools.g.h()', ['a:b', 'c:d', 'g:h']],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of a script
+    ['`\\` tools.c.d \\${ tools.e.f } $`; tools.a.b()', ['a:b']],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code of a script
+    ['if (x) { `${{}}` } tools.a.b()', ['a:b']],
+    ['// tools.c.d()\n/* tools.e.f() */ tools.a.b("tools.g.h()")', ['a:b']],
+    ["x.replace(/'/g, ''); x.split(/`/); x.match( /\"/ ); tools.a.b()", ['a:b']],
+    ['const half = (a) / 2; tools.a.b(); half / 3', ['a:b']],
+  ]
+  for (const [code, tools] of cases) assert.deepEqual(toolsOf(code), tools, code)
+})
+
+test('fences, and the semicolons after an expression, are removed', () => {
+  const cases: [string, string][] = [
+    ['```js\na\n```', 'a'],
+    ['\n ```\n  a\n\n  ```\n', '  a\n'],
+    ['```js  \r\na\r\n```', 'a\r'],
+    ['```\n```', ''],
+    ['```js a\nb\n```', '```js a\nb\n```'],
+    ['```js\na', '```js\na'],
+    ['```a```', '```a```'],
+    ['\uFEFFa', 'a'],
+  ]
+  for (const [source, code] of cases) assert.equal(unfenced(source), code, JSON.stringify(source))
+  assert.deepEqual(wrapped('a ; ;\n'), ['(async (input) => (\na\n))', '(async (input) => {\na ; ;\n\n})'])
+  assert.equal(wrapped(' ;; ').length, 1)
+})
+
+const LONG: Record<string, string> = {
+  semicolons: `${';'.repeat(SIZE)}a`,
+  'spaces after tools': `tools${' '.repeat(SIZE)}a`,
+  'spaces in a fence': `\`\`\`\n${' '.repeat(SIZE)}a`,
+  'line breaks in a fence': `\`\`\`\n${'\n '.repeat(SIZE / 2)}a\n\`\`\``,
+  'fences in a fence': `\`\`\`\n${'``` '.repeat(SIZE / 4)}a`,
+  'comments that do not end': '/*'.repeat(SIZE / 2),
+  'strings that do not end': "'\\".repeat(SIZE / 2),
+  'templates that do not end': '`\\'.repeat(SIZE / 2),
+  'templates within templates': '`${'.repeat(SIZE / 3),
+  'regular expressions that do not end': '(/\\'.repeat(SIZE / 3),
+  'slashes after spaces': `(${' '.repeat(SIZE / 2)}${'/ '.repeat(SIZE / 4)}`,
+}
+for (const [what, code] of Object.entries(LONG))
+  test(`a long script is read in a moment: ${what}`, () => {
+    const began = performance.now()
+    inspectScript(code)
+    assert.ok(performance.now() - began < MOST_MS, `${performance.now() - began} ms`)
+  })
