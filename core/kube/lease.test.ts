@@ -14,8 +14,10 @@ import type { KubeObject } from './object.ts'
 type Lease = KubeObject & { spec: { holderIdentity: string; renewTime: string; leaseTransitions: number } }
 type State = {
   lease: Lease | undefined
-  mode: 'serve' | 'refuse' | 'hang' | 'write and break'
+  mode: 'serve' | 'refuse' | 'hang' | 'write and break' | 'write and wait'
   forget(): void
+  /** Sends the answer to a write that waits. */
+  answer(): void
 }
 const RETRY_MS = 2_000
 const LIMIT_MS = 10_000
@@ -38,6 +40,38 @@ test('a holder whose renewals fail for ten seconds loses the lease', async t => 
   clock.advance(RETRY_MS)
   await assert.rejects(run, { reason: 'LeaseLost', message: 'The lease could not be renewed for 10 s' })
   assert.equal(signal.aborted, true)
+})
+
+test('a holder whose clock is set back loses the lease after ten seconds, too', async t => {
+  const { server, clock, tick, signal, run } = await start(t)
+  await tick()
+  server.mode = 'refuse'
+  clock.setBack(60_000)
+  for (let times = 0; times < 4; times++) await tick()
+  assert.equal(signal.aborted, false)
+  const isLost = assert.rejects(run, { reason: 'LeaseLost' })
+  clock.advance(RETRY_MS)
+  await until(() => signal.aborted || clock.pending() > 0)
+  assert.equal(signal.aborted, true)
+  await isLost
+})
+
+test('a candidate whose clock is set back takes a lease that was not renewed for fifteen seconds', async t => {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  const metadata = { namespace: 'ns', name: 'leader', resourceVersion: '0' }
+  const spec = { holderIdentity: 'gone', renewTime: '', leaseTransitions: 0 }
+  server.lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec }
+  const run = leadWhileHolding(options(client, clock), async () => stop.abort(), stop.signal)
+  await until(() => clock.pauses() > 0)
+  clock.setBack(60_000)
+  for (let seconds = 0; seconds < 16; seconds += 2) {
+    const before = clock.pauses()
+    clock.advance(RETRY_MS)
+    await until(() => clock.pauses() > before || stop.signal.aborted)
+  }
+  assert.equal(stop.signal.aborted, true)
+  await run
 })
 
 test('a holder whose renewal gets no answer loses the lease after ten seconds, too', async t => {
@@ -128,27 +162,35 @@ async function start(t: TestContext) {
 
 function options(client: KubeClient, clock: ReturnType<typeof countingClock>) {
   const log = createLog({ level: 'silent' })
-  return { client, clock, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
+  const time = { clock, elapsed: clock.elapsed }
+  return { client, ...time, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
 }
 
-/** Counts how often the candidate began to wait for its next attempt. */
+/** Counts how often the candidate began to wait for its next attempt. Its time can be set back, as that of a machine. */
 function countingClock() {
   const clock = createManualClock()
   let pauses = 0
+  let backMs = 0
   const after: typeof clock.after = (ms, run) => {
     if (ms === RETRY_MS) pauses++
     return clock.after(ms, run)
   }
-  return { ...clock, after, pauses: () => pauses }
+  const setBack = (ms: number) => {
+    backMs = ms
+  }
+  const now = () => clock.now() - backMs
+  return { ...clock, now, elapsed: clock.now, after, setBack, pauses: () => pauses }
 }
 
 async function serve(t: TestContext) {
+  const waiting = Promise.withResolvers<void>()
   const state: State = {
     lease: undefined,
     mode: 'serve',
     forget: () => {
       state.lease = undefined
     },
+    answer: () => waiting.resolve(),
   }
   let version = 0
   const server = createServer(async (request, response) => {
@@ -158,6 +200,7 @@ async function serve(t: TestContext) {
     const [status, reason] = verdict(request.method, sent, state.lease)
     if (sent && status === 200)
       state.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(++version) } }
+    if (sent && state.mode === 'write and wait') await waiting.promise
     if (state.mode === 'write and break') return void response.destroy()
     response.writeHead(status).end(JSON.stringify(status === 200 ? state.lease : { code: status, reason }))
   }).listen(0, '127.0.0.1')
@@ -182,6 +225,10 @@ function verdict(
   if (!lease) return [404, 'NotFound']
   const isOld = sent && sent.metadata.resourceVersion !== lease.metadata.resourceVersion
   return isOld ? [409, 'Conflict'] : [200, '']
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn()
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
