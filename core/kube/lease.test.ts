@@ -136,6 +136,19 @@ test('a candidate that is stopped while it waits never leads', async t => {
   await run
 })
 
+test('a candidate that is stopped while it takes the lease does not lead, and releases it', async t => {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  server.mode = 'write and wait'
+  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
+  await until(() => server.lease !== undefined)
+  stop.abort()
+  server.mode = 'serve'
+  server.answer()
+  await run
+  assert.equal(server.lease?.spec.holderIdentity, '')
+})
+
 /** Starts a candidate that leads. `tick` advances the clock to the next renewal and waits until that has finished. */
 async function start(t: TestContext) {
   const { server, clock, client } = await serve(t)

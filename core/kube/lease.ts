@@ -84,13 +84,20 @@ class Candidate {
     while (!signal.aborted) {
       try {
         await this.#read(signal)
-        if (!this.#isHeldByAnother() && (await this.#write(signal))) return true
+        // Not aborted by `signal`: an abandoned write may still take the lease, which nobody would then release.
+        if (!this.#isHeldByAnother() && (await this.#write())) return await this.#keepUnless(signal)
       } catch (error) {
         if (!signal.aborted) this.#warn(error, 'lease not acquired')
       }
       await this.#pause(signal)
     }
     return false
+  }
+
+  /** Returns whether this process should lead with the lease that it took; otherwise releases it. */
+  async #keepUnless(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) await this.release()
+    return !signal.aborted
   }
 
   /** Renews until `signal` aborts; rejects if that failed for 10 s, or another process has taken the lease. */
@@ -150,7 +157,7 @@ class Candidate {
   }
 
   /** Writes the lease with this process, or nobody, as the holder; false if it was changed or deleted since it was read. */
-  async #write(signal: AbortSignal, holder = this.#options.identity): Promise<boolean> {
+  async #write(signal?: AbortSignal, holder = this.#options.identity): Promise<boolean> {
     const started = this.#elapsed()
     const { client } = this.#options
     const next = this.#leaseFor(holder)
