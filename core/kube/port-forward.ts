@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { Agent, request, WebSocket } from 'undici'
+import { systemClock } from '../async.ts'
 import { Fault, messageOf } from '../errors.ts'
 import type { Access } from './access.ts'
 
@@ -23,6 +24,9 @@ const [DATA, ERROR] = [0, 1]
 const HEAD_BYTES = 3
 /** A reader that lags behind by more is disconnected, since the protocol cannot make the other side wait. */
 const MAX_UNREAD_BYTES = 64 << 20
+/** While more is not sent yet, the socket has to wait. */
+const MAX_UNSENT_BYTES = 4 << 20
+const UNSENT_CHECK_MS = 10
 const CONNECT_TIMEOUT_MS = 10_000
 const DENIED: ReadonlySet<number> = new Set([401, 403])
 
@@ -48,12 +52,27 @@ export function createPortForwarder(access: Access): PortForwarder {
       }
       stream.onclose = () => socket.end()
       stream.onerror = () => socket.destroy()
-      socket.on('data', chunk => stream.send(Buffer.concat([Buffer.from([DATA]), chunk])))
+      send(socket, stream)
       socket.once('close', close)
       if (socket.destroyed) close()
       else socket.resume()
     },
   }
+}
+
+/** Sends what the socket gives. A WebSocket has no event for when it has sent, so it is asked. */
+function send(socket: Duplex, stream: WebSocket): void {
+  const isFull = () => stream.readyState === WebSocket.OPEN && stream.bufferedAmount > MAX_UNSENT_BYTES
+  const goOn = () => {
+    if (isFull()) systemClock.after(UNSENT_CHECK_MS, goOn)
+    else socket.resume()
+  }
+  socket.on('data', chunk => {
+    stream.send(Buffer.concat([Buffer.from([DATA]), chunk]))
+    if (!isFull()) return
+    socket.pause()
+    goOn()
+  })
 }
 
 /** Takes the messages of one stream. The first of each channel names the port. */
