@@ -24,16 +24,28 @@ export type HostRules = {
   proxyFor?: ProxyFor
 }
 
-/** Link-local addresses, where clouds serve their machines' credentials, and unspecified ones. */
+/** Link-local addresses and others where clouds serve their machines' credentials, and unspecified ones. */
 const NEVER = [
   '169.254.0.0/16',
+  // Alibaba's and Azure's metadata.
+  '100.100.100.200',
+  '168.63.129.16',
   '0.0.0.0/8',
   'fe80::/10',
   'fd00:ec2::254',
-  // IPv4 addresses within IPv6, besides the mapped ones, which a BlockList knows: compatible ones (with `::`), and NAT64 (RFC 6052).
+  // IPv4 addresses within IPv6, besides the mapped ones, which a BlockList knows: compatible ones (with `::`), NAT64 (RFC 6052), and 6to4.
   '::',
   '::a9fe:0/112',
+  '::6464:64c8',
+  '::a83f:8110',
   '64:ff9b::a9fe:0/112',
+  '64:ff9b::6464:64c8',
+  '64:ff9b::a83f:8110',
+  '2002:a9fe::/32',
+  '2002:6464:64c8::/48',
+  '2002:a83f:8110::/48',
+  // NAT64 of a network's own (RFC 8215), where the place of the IPv4 address is not known.
+  '64:ff9b:1::/48',
 ]
 const LOOPBACK = blockList(['127.0.0.0/8', '::1', '::7f00:0/104', '64:ff9b::7f00:0/104'])
 
