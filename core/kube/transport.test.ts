@@ -106,6 +106,35 @@ test("a cancelled request rejects with the fault of the caller's signal", async 
   await assert.rejects(transport.send(READ, controller.signal), { code: 'cancelled' })
 })
 
+test('closing also ends a watch that began before the certificates were replaced', async t => {
+  const clock = createManualClock()
+  const { transport, tokens } = await start(t, (_, response) => void response.write('one'), { clock })
+  const watch = await transport.open(READ, new AbortController().signal)
+  tokens.tls = { servername: 'other' }
+  clock.advance(60_000)
+  await transport.open(READ, new AbortController().signal)
+  await transport.close()
+  await assert.rejects(async () => {
+    for await (const _ of watch);
+  })
+})
+
+test('closing also ends a watch that began before a request timed out', async t => {
+  const { transport } = await start(
+    t,
+    (request, response) => {
+      if (request.url?.includes('watch')) response.write('one')
+    },
+    { timeoutMs: 50 },
+  )
+  const watch = await transport.open({ ...READ, query: { watch: true } }, new AbortController().signal)
+  await assert.rejects(transport.send(READ), { reason: 'Timeout' })
+  await transport.close()
+  await assert.rejects(async () => {
+    for await (const _ of watch);
+  })
+})
+
 test('a request times out if the credentials cannot be read in time', async () => {
   const credentials = () => new Promise<Credentials>(() => {})
   const access = { server: 'http://127.0.0.1:1', namespace: 'ns', credentials }
@@ -129,12 +158,12 @@ async function start(t: TestContext, answer: RequestListener, options: Transport
     answer(request, response)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const tokens = { current: 'first' as string | undefined, queue: [] as string[], readings: 0 }
+  const tokens = { current: 'first' as string | undefined, queue: [] as string[], readings: 0, tls: {} }
   const credentials = async (): Promise<Credentials> => {
     tokens.readings++
     const token = tokens.queue.shift() ?? tokens.current
     if (!token) throw new Error('no such file')
-    return { headers: { authorization: `Bearer ${token}` }, tls: {} }
+    return { headers: { authorization: `Bearer ${token}` }, tls: tokens.tls }
   }
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const transport = new Transport({ server: address, namespace: 'ns', credentials }, options)

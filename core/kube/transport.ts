@@ -2,7 +2,7 @@
  * Requests to one API server over pooled HTTP/1.1 connections: a few for requests, and one for each watch, so that a dead connection
  * affects only one. Credentials are read again every minute, and immediately if the server answers 401.
  */
-import { Agent, type Dispatcher } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { type Clock, systemClock } from '../async.ts'
 import { readBounded } from '../bounded.ts'
 import { deadline, faultOf, waitFor } from '../deadline.ts'
@@ -41,8 +41,8 @@ export type TransportOptions = {
 type Connections = {
   headers: Record<string, string>
   tls: string
-  requests: Agent
-  watches: Agent
+  requests: Pool
+  watches: Pool
   readAt: number
 }
 
@@ -55,6 +55,8 @@ export class Transport {
   readonly #clock: Clock
   #connections: Connections | undefined
   #reading: Promise<Connections> | undefined
+  /** Pools that get no new requests, and close when theirs have ended. */
+  readonly #replaced = new Set<Pool>()
   #closed = false
 
   constructor(
@@ -99,7 +101,8 @@ export class Transport {
   async close(): Promise<void> {
     this.#closed = true
     await this.#reading?.catch(() => {})
-    await Promise.all([this.#connections?.requests.destroy(), this.#connections?.watches.destroy()])
+    const { requests, watches } = this.#connections ?? {}
+    await Promise.all([requests, watches, ...this.#replaced].map(pool => pool?.destroy()))
   }
 
   /** Sends the request; after a 401, once more if the credentials have changed. Rejects unless the answer is a success. */
@@ -121,7 +124,6 @@ export class Transport {
 
   #dispatch(request: ApiRequest, connections: Connections, pool: PoolName, signal: AbortSignal) {
     return connections[pool].request({
-      origin: this.#access.server,
       path: request.path,
       method: request.method,
       query: Object.fromEntries(
@@ -168,12 +170,11 @@ export class Transport {
       this.#connections = {
         headers,
         tls: fingerprint,
-        requests: agent(connect, MAX_CONNECTIONS),
-        watches: agent(connect),
+        requests: this.#pool(connect, MAX_CONNECTIONS),
+        watches: this.#pool(connect),
         readAt,
       }
-      last?.requests.close().catch(() => {})
-      last?.watches.close().catch(() => {})
+      if (last) this.#retire(last)
     }
     return this.#connections
   }
@@ -182,8 +183,32 @@ export class Transport {
   #drop(connections: Connections | undefined): void {
     if (!connections || this.#connections?.requests !== connections.requests) return
     this.#connections = undefined
-    connections.requests.close().catch(() => {})
-    connections.watches.close().catch(() => {})
+    this.#retire(connections)
+  }
+
+  /** Lets the requests of replaced connections end, such as long watches, unless this transport is closed first. */
+  #retire({ requests, watches }: Connections): void {
+    for (const pool of [requests, watches]) {
+      this.#replaced.add(pool)
+      const forget = () => this.#replaced.delete(pool)
+      pool.close().then(forget, forget)
+    }
+  }
+
+  /**
+   * A Pool rather than an Agent, which cannot be destroyed once it closes. HTTP/2 is off: with undici 8.12, a request that is aborted while it
+   * is sent leaves a stream without an error listener. When the API server then closes the connection, the unhandled error ends the process.
+   */
+  #pool(connect: object, connections: number | null = null): Pool {
+    return new Pool(this.#access.server, {
+      allowH2: false,
+      connections,
+      connect,
+      keepAliveTimeout: IDLE_CONNECTION_MS,
+      // Every request has its own deadline.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
   }
 
   #limit(signal?: AbortSignal) {
@@ -197,22 +222,6 @@ export class Transport {
     if (limit.aborted) return new ApiError(0, 'Timeout', faultOf(limit).message, { cause: error })
     return unreachable(error)
   }
-}
-
-/**
- * HTTP/2 is off: with undici 8.12, a request that is aborted while it is sent leaves a stream without an error listener. When the API
- * server then closes the connection, the unhandled error ends the process.
- */
-function agent(connect: object, connections: number | null = null): Agent {
-  return new Agent({
-    allowH2: false,
-    connections,
-    connect,
-    keepAliveTimeout: IDLE_CONNECTION_MS,
-    // Every request has its own deadline.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
 }
 
 async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
