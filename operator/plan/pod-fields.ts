@@ -49,17 +49,36 @@ const POWERFUL: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   sysctls: value => !Array.isArray(value) || value.length > 0,
 }
 
+/** Annotations that older Kubernetes versions read in place of a field: how they begin, and the name of the field. */
+const PROFILE_ANNOTATIONS: readonly (readonly [prefix: string, field: string])[] = [
+  ['container.apparmor.security.beta.kubernetes.io/', 'appArmorProfile'],
+  ['container.seccomp.security.alpha.kubernetes.io/', 'seccompProfile'],
+  ['seccomp.security.alpha.kubernetes.io/', 'seccompProfile'],
+]
+
 /** Names of fields that the chart's value `policy.podFields` can allow. */
 export const POWERFUL_FIELDS: readonly string[] = Object.keys(POWERFUL)
 
 /** Fields that are not searched: maps with arbitrary keys, and fields without power over the node. */
 const SKIPPED = ['metadata', 'nodeSelector', 'affinity', 'tolerations', 'topologySpreadConstraints']
 
-/** The fields of a pod with refused values. `path`: where the pod is in its manifest. */
+/** The fields of a pod with refused values, and annotations that mean the same; these have the name of the field. `path`: where the pod is in its manifest. */
 export function powerfulFields(pod: JsonValue, path: string): PodField[] {
-  return fieldsOf(pod, path).filter(
+  const fields = fieldsOf(pod, path).filter(
     ({ name, value }) => Object.hasOwn(POWERFUL, name) && POWERFUL[name]?.(value),
   )
+  return [...fields, ...unconfinedAnnotations(pod, path)]
+}
+
+function unconfinedAnnotations(pod: JsonValue, path: string): PodField[] {
+  const metadata = isObject(pod) ? pod.metadata : undefined
+  const annotations = isObject(metadata) ? metadata.annotations : undefined
+  if (!isObject(annotations)) return []
+  return Object.entries(annotations).flatMap(([annotation, value = null]) => {
+    const [, name] = PROFILE_ANNOTATIONS.find(([prefix]) => annotation.startsWith(prefix)) ?? []
+    if (name === undefined || value !== 'unconfined') return []
+    return [{ path: `${path}.metadata.annotations[${annotation}]`, name, value }]
+  })
 }
 
 /** Images of containers and of image volumes. */
