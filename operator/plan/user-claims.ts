@@ -31,7 +31,7 @@ export function userClaims(world: ServerWorld, wanted: readonly string[]): UserC
   const remainingMs: number[] = []
   for (const [user, claim] of claims) {
     if (volume && wanted.includes(user)) continue
-    const since = Number(claim.metadata.annotations?.[ANNOTATION.unusedSince] ?? now)
+    const since = unusedSinceMs(claim) ?? now
     const leftMs = since + retainMs - now
     if (leftMs <= 0) continue
     kept.push(claimOf(server, user, claim, since))
@@ -39,6 +39,12 @@ export function userClaims(world: ServerWorld, wanted: readonly string[]): UserC
   }
   const afterMs = remainingMs.length > 0 ? Math.min(...remainingMs, MAX_WAIT_MS) : undefined
   return { objects: [...used, ...kept], ...(afterMs !== undefined && { afterMs }) }
+}
+
+/** Since when nobody uses a claim; undefined if its annotation says no time. An empty one is no time either: as 0, it would delete the claim. */
+function unusedSinceMs({ metadata }: Claim): number | undefined {
+  const since = Number(metadata.annotations?.[ANNOTATION.unusedSince] || Number.NaN)
+  return Number.isFinite(since) ? since : undefined
 }
 
 /** Whether another user whose digest has the same beginning, and so the same id, has a volume. */
