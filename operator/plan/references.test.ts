@@ -89,10 +89,33 @@ test('pods are not replaced while one of their Secrets or required keys is missi
   assert.notEqual(podInputs(required, world({ x: '2' }), 'current'), 'current')
 })
 
+test('while an optional Secret is absent, pods are replaced when another one changes, and not when it comes back as it was', () => {
+  const both = server({
+    npm: { package: 'a' },
+    env: [
+      { name: 'A', ...secretKeyRef('optional', true) },
+      { name: 'B', ...secretKeyRef('required') },
+    ],
+  })
+  const never = podInputs(both, world({ required: '1' }))
+  assert.equal(podInputs(both, world({ required: '1' }), never), never)
+  assert.notEqual(podInputs(both, world({ required: '2' }), never), never)
+  const there = podInputs(both, world({ optional: '1', required: '1' }))
+  assert.equal(podInputs(both, afterDeletion('1', '1'), there), there)
+  const changed = podInputs(both, afterDeletion('1', '2'), there)
+  assert.notEqual(changed, there)
+  assert.equal(podInputs(both, world({ optional: '1', required: '2' }), changed), changed)
+})
+
 test('a bearer token that is created after its server replaces no pods', () => {
   const npm = server({ npm: { package: 'a' } })
   assert.equal(podInputs(npm, new Map()), podInputs(npm, world({ 'mcp-a': '7' })))
 })
+
+/** The optional Secret was deleted, and its last content is known. */
+function afterDeletion(optional: string, required: string) {
+  return new Map([...world({ optional }, 'k', false), ...world({ required })])
+}
 
 function world(contents: Record<string, string>, key = 'k', exists = true) {
   const references = Object.entries(contents).map(

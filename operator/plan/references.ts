@@ -59,13 +59,15 @@ export function connectionInputs(server: McpServer, references: ReferenceIndex):
 }
 
 /**
- * Digest of everything that needs new pods when it changes. While a Secret or ConfigMap that the environment names is missing, it stays
- * `current`, the digest of the existing pods, since new pods could not start.
+ * Digest of everything that needs new pods when it changes. While something required is missing, it stays `current`, the digest of the existing
+ * pods, since new pods could not start. An optional object that was deleted counts with its last values, so that it can be created again without
+ * replacing pods. If nothing of what is named was ever seen, nothing can have changed.
  */
 export function podInputs(server: McpServer, references: ReferenceIndex, current?: string): string {
   const uses = environmentUses(server)
-  const isMissing = uses.some(use => !find(references, use)?.exists) || missingOf(uses, references).length > 0
-  return (isMissing ? current : undefined) ?? digestOf(uses, references)
+  const isUnseen = uses.length > 0 && uses.every(use => contentDigest(find(references, use)) === undefined)
+  const isFrozen = isUnseen || missingOf(uses, references).length > 0
+  return (isFrozen ? current : undefined) ?? digestOf(uses, references)
 }
 
 /** Digest of all values of an object; undefined if it does not exist and was never seen. */
