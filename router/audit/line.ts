@@ -116,7 +116,7 @@ function namesOf(args: JsonObject): string[] {
 
 /** A URI without the parts in which credentials are sent: user, query and fragment. */
 export function shownUri(uri: string): string {
-  return (uri.split(/[?#]/, 1)[0] as string).replace(/\/\/[^/@]*@/, '//').slice(0, MAX_URI)
+  return (uri.split(/[?#]/, 1)[0] as string).replace(/\/\/[^/]*@/, '//').slice(0, MAX_URI)
 }
 
 /** An IPv4 address that comes from an IPv6 socket (`::ffff:192.0.2.1`) is shown without that prefix. */

@@ -14,6 +14,9 @@ test('known secrets, and values whose names look secret, are removed from a line
     'API_KEY=12345 host=example': 'API_KEY=[redacted] host=example',
     '{"password": "hunter2", "user": "me"}': '{"password": "[redacted]", "user": "me"}',
     'postgres://me:hunter2@db/x': 'postgres://[redacted]@db/x',
+    'postgres://me:hun@ter2@db/x?to=a@b': 'postgres://[redacted]@db/x?to=a@b',
+    'redis://:hunter2@db/0': 'redis://[redacted]@db/0',
+    'http://localhost:80 is served': 'http://localhost:80 is served',
     'the token is missing': 'the token is missing',
     'ab stays, it is too short to be a secret': 'ab stays, it is too short to be a secret',
   }

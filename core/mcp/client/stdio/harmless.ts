@@ -7,7 +7,7 @@ const SHORTEST_SECRET = 4
 const NAMED =
   /((?:authorization|token|secret|passwd|password|api[_-]?key)["']?\s*[=:]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;]+/gi
 const BEARER = /(bearer\s+)[\w.~+/=-]{8,}/gi
-const USER_INFO = /(:\/\/)[^/\s:@]+:[^/\s@]+(?=@)/g
+const USER_INFO = /(:\/\/)[^/\s:@]*:[^/\s]+(?=@)/g
 
 /** One line without the given secrets, values named like secrets, and terminal colours. */
 export function harmless(line: string, secrets: readonly string[]): string {
