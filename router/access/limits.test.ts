@@ -11,8 +11,7 @@ const NOW = 1_800_000_000_000
 const ADA = { ...ANONYMOUS, id: 'token:ada' }
 const BOB = { ...ANONYMOUS, id: 'token:bob' }
 
-function start(limits: Partial<RateLimit>[], routers?: number) {
-  const clock = createManualClock(NOW)
+function configOf(limits: Partial<RateLimit>[], routers?: number): RouterConfig {
   const rateLimits = limits.map(limit => ({
     per: 'Caller' as const,
     counts: 'calls' as const,
@@ -21,7 +20,12 @@ function start(limits: Partial<RateLimit>[], routers?: number) {
     burst: limit.limit ?? 2,
     ...limit,
   }))
-  const config = { access: { ...OPEN_ACCESS, rateLimits }, routers } as RouterConfig
+  return { access: { ...OPEN_ACCESS, rateLimits }, routers } as RouterConfig
+}
+
+function start(limits: Partial<RateLimit>[], routers?: number) {
+  const clock = createManualClock(NOW)
+  const config = configOf(limits, routers)
   const limiter = createLimits(clock)
   const call = (who = ADA, server = 'a', tool = 'get') => limiter.call(config, who, server, tool)?.waitMs
   return { clock, call, limiter, config }
@@ -74,4 +78,34 @@ test('requests are counted apart from calls', () => {
   assert.equal(limiter.request(config, ADA), undefined)
   assert.equal(limiter.request(config, ADA)?.waitMs, 60_000)
   assert.equal(limiter.call(config, ADA, 'a', 'get'), undefined)
+})
+
+test('when the number of routers changes, nobody gets a new burst', () => {
+  const { call, limiter } = start([{}])
+  assert.deepEqual([call(), call()], [undefined, undefined])
+  const waits = [2, 4, 1].map(routers => limiter.call(configOf([{}], routers), ADA, 'a', 'get')?.waitMs)
+  assert.deepEqual(waits, [60_000, 60_000, 30_000])
+})
+
+test('calls with an earlier config, as scripts make them that still run, are counted by the limits in force', () => {
+  const DAILY = { everyMs: 24 * 60 * 60_000 }
+  for (const [before, now] of [
+    [configOf([{ ...DAILY, limit: 100, per: 'Gateway' }]), configOf([DAILY])],
+    [configOf([{ limit: 100 }]), configOf([{}])],
+    [configOf([]), configOf([DAILY])],
+  ] as const) {
+    const { limiter } = start([])
+    const isAllowed = (config: RouterConfig) => limiter.call(config, ADA, 'a', 'get') === undefined
+    assert.deepEqual([before, now, before, now, now, now].map(isAllowed).at(-1), false)
+    assert.equal(isAllowed(before), before.access.rateLimits.length === 0)
+    assert.equal(isAllowed(now), false)
+  }
+})
+
+test('limits that are removed and put in force again are in force', () => {
+  const { limiter, config } = start([{ limit: 1 }])
+  limiter.adopt(configOf([]))
+  limiter.adopt(config)
+  assert.equal(limiter.call(config, ADA, 'a', 'get'), undefined)
+  assert.equal(limiter.call(config, ADA, 'a', 'get')?.waitMs, 60_000)
 })

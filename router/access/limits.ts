@@ -37,33 +37,26 @@ export function createLimits(
   quotas: Pick<Quotas, 'adopt'> = createQuotas('alone', clock),
 ): Limits {
   let last: { limits: readonly RateLimit[]; routers: number; rules: readonly Rule[] } | undefined
-  // Each view has its own config, but all have the same array of limits.
-  const rulesOf = ({ access: { rateLimits: limits }, routers = 1 }: RouterConfig): readonly Rule[] => {
-    if (last?.limits !== limits || last.routers !== routers)
-      last = { limits, routers, rules: rulesFor(limits, routers, quotas.adopt(limits), last?.rules) }
+  /** Limits that newer ones have replaced. */
+  const former = new WeakSet<readonly RateLimit[]>()
+  const adopt = ({ access: { rateLimits: limits }, routers = 1 }: RouterConfig): readonly Rule[] => {
+    if (last?.limits === limits && last.routers === routers) return last.rules
+    if (last) former.add(last.limits)
+    former.delete(limits)
+    last = { limits, routers, rules: rulesFor(limits, routers, quotas.adopt(limits), last?.rules) }
     return last.rules
   }
-  /** Counts a request for all rules, or for none if one of them refuses it. */
-  const take = (rules: readonly Rule[], identity: Identity): Limited | undefined => {
-    const now = clock.now()
-    const due: [Rule, string, number][] = []
-    for (const rule of rules) {
-      const caller = rule.limit.per === 'Caller' ? idOf(identity) : EVERYONE
-      const quotaMs = rule.quota?.waitMs(caller, rule.bound) ?? 0
-      if (quotaMs > 0) return { waitMs: Math.ceil(quotaMs), text: rule.text }
-      const spent = spentAfter(rule, rule.spent, caller, now)
-      const waitMs = spent - now - rule.burstMs
-      if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: rule.text }
-      due.push([rule, caller, spent])
-    }
-    for (const [rule, caller, spent] of due) {
-      rule.spent.set(caller, spent)
-      rule.quota?.add(caller)
-    }
-    return undefined
+  /**
+   * Each view has its own config, but all have the same array of limits. Scripts that still run call with an earlier config, whose limits are not
+   * adopted again: that would drop the counts of the newer ones.
+   */
+  const rulesOf = (config: RouterConfig): readonly Rule[] => {
+    const { rateLimits } = config.access
+    if (rateLimits.length === 0) return NONE
+    return last && former.has(rateLimits) ? last.rules : adopt(config)
   }
   return {
-    adopt: config => void rulesOf(config),
+    adopt: config => void adopt(config),
     request(config, identity) {
       const rules = rulesOf(config)
       return rules.length === 0
@@ -71,6 +64,7 @@ export function createLimits(
         : take(
             rules.filter(({ limit }) => limit.counts === 'requests'),
             identity,
+            clock.now(),
           )
     },
     call(config, identity, server, tool) {
@@ -80,6 +74,7 @@ export function createLimits(
         : take(
             rules.filter(({ limit }) => covers(limit, server, tool)),
             identity,
+            clock.now(),
           )
     },
   }
@@ -98,7 +93,28 @@ type Rule = Cost & {
   bound: { limit: number; routers: number }
 }
 
-/** Limits that stay the same keep their counts. Each of several routers allows its share of a rate. */
+const NONE: readonly Rule[] = []
+
+/** Counts a request for all rules, or for none if one of them refuses it. */
+function take(rules: readonly Rule[], identity: Identity, now: number): Limited | undefined {
+  const due: [Rule, string, number][] = []
+  for (const rule of rules) {
+    const caller = rule.limit.per === 'Caller' ? idOf(identity) : EVERYONE
+    const quotaMs = rule.quota?.waitMs(caller, rule.bound) ?? 0
+    if (quotaMs > 0) return { waitMs: Math.ceil(quotaMs), text: rule.text }
+    const spent = spentAfter(rule, rule.spent, caller, now)
+    const waitMs = spent - now - rule.burstMs
+    if (waitMs > 0) return { waitMs: Math.ceil(waitMs), text: rule.text }
+    due.push([rule, caller, spent])
+  }
+  for (const [rule, caller, spent] of due) {
+    rule.spent.set(caller, spent)
+    rule.quota?.add(caller)
+  }
+  return undefined
+}
+
+/** Limits that stay the same keep their counts, also if the number of routers changes. Each of several routers allows its share of a rate. */
 function rulesFor(
   limits: readonly RateLimit[],
   routers: number,
@@ -107,7 +123,7 @@ function rulesFor(
 ): Rule[] {
   const known = new Map(before.map(rule => [rule.key, rule]))
   return limits.map((limit, at) => {
-    const key = `${at} ${routers} ${canonicalJson(limit)}`
+    const key = `${at} ${canonicalJson(limit)}`
     const spent = known.get(key)?.spent ?? new BoundedMap<number>(MAX_CALLERS)
     const quota = quotas[at]
     const bound = { limit: limit.limit, routers }
