@@ -19,21 +19,26 @@ const ELSEWHERE = Object.values(networkInterfaces())
   .flatMap(addresses => addresses ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
-async function issuer(t: TestContext, host = '127.0.0.1', keysAt?: string) {
+/** `keysAt`: the address of the keys; `path`: of the issuer; `metadataAt`: the only path with metadata. */
+type Given = { host?: string; keysAt?: string; path?: string; metadataAt?: string }
+
+async function issuer(t: TestContext, { host = '127.0.0.1', keysAt, path = '', metadataAt }: Given = {}) {
   let answers: 'well' | 'with 500' | 'as another' | 'never' = 'well'
   const server = createServer((request, response) => {
     if (answers === 'never') return
     if (answers === 'with 500') return void response.writeHead(500).end()
     const own = `http://${host}:${(server.address() as AddressInfo).port}`
-    const issuer = answers === 'well' ? own : `${own}/`
+    const issuer = answers === 'well' ? `${own}${path}` : `${own}/`
     const metadata = { issuer, jwks_uri: keysAt ?? `${own}/keys` }
-    response.end(JSON.stringify(request.url === '/keys' ? { keys: [] } : metadata))
+    if (request.url === '/keys') return void response.end(JSON.stringify({ keys: [] }))
+    if (metadataAt !== undefined && request.url !== metadataAt) return void response.writeHead(404).end()
+    response.end(JSON.stringify(metadata))
   })
   server.listen(0, host)
   await once(server, 'listening')
   const config: JwtIssuerConfig = {
     name: 'login',
-    issuer: `http://${host}:${(server.address() as AddressInfo).port}`,
+    issuer: `http://${host}:${(server.address() as AddressInfo).port}${path}`,
     audiences: ['a'],
     keysFrom: { discovery: true },
     usernameClaim: 'sub',
@@ -129,6 +134,18 @@ test('while an issuer does not answer, 32 tokens with unknown keys wait for it; 
   assert.deepEqual(outcomes.slice(68), Array(32).fill('JWKSNoMatchingKey'))
 })
 
+test('the metadata of an issuer with a path is found before the path and after it', async t => {
+  for (const path of ['/tenant', '/tenant/'])
+    for (const metadataAt of [
+      '/tenant/.well-known/openid-configuration',
+      '/tenant/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-authorization-server/tenant',
+    ]) {
+      const { changesFrom } = await issuer(t, { path, metadataAt })
+      assert.equal((await changesFrom('Starting')).reason, 'Ready', `${path} ${metadataAt}`)
+    }
+})
+
 test('metadata that names another issuer is refused, and the reason says so', async t => {
   const { answer, changesFrom } = await issuer(t)
   answer('as another')
@@ -149,7 +166,7 @@ test('if the metadata of a remote issuer names a keys URL on loopback, nothing i
   await once(service, 'listening')
   t.after(() => service.close())
   const { port } = service.address() as AddressInfo
-  const { changesFrom } = await issuer(t, ELSEWHERE, `https://127.0.0.1:${port}/keys`)
+  const { changesFrom } = await issuer(t, { host: ELSEWHERE, keysAt: `https://127.0.0.1:${port}/keys` })
   const { reason, message } = await changesFrom('Starting')
   assert.equal(reason, 'KeysUnavailable')
   assert.match(message, /names no usable jwks_uri/)

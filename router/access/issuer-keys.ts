@@ -43,8 +43,10 @@ const NO_ISSUER: Pick<HostRules, 'loopback' | 'refusal'> = {
   refusal: (hostname, address) =>
     new Fault('invalid_data', `${hostname} has the address ${address}, which no issuer may have`),
 }
-/** OpenID Connect Discovery 1.0, and RFC 8414. */
-const DISCOVERY_PATHS = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
+/** OpenID Connect Discovery 1.0. */
+const OPENID_PATH = '/.well-known/openid-configuration'
+/** RFC 8414. */
+const OAUTH_PATH = '/.well-known/oauth-authorization-server'
 
 export function createIssuerKeys(
   issuer: JwtIssuerConfig,
@@ -166,21 +168,28 @@ async function fetchKeySet({ issuer, keysFrom }: JwtIssuerConfig, web: Web): Pro
 
 /** The URL of an issuer's keys. The metadata must repeat the issuer exactly (RFC 8414, section 3.3), or one issuer could pretend to be another. */
 async function discover(issuer: string, web: Web): Promise<string> {
-  const base = issuer.replace(/\/$/, '')
   let failure: unknown
-  for (const path of DISCOVERY_PATHS) {
+  for (const url of metadataUrls(issuer)) {
     try {
-      const metadata = await fetchJson(`${base}${path}`, web)
+      const metadata = await fetchJson(url, web)
       if (metadata.issuer !== issuer)
-        throw new IssuerMismatch('invalid_data', `The metadata at ${base}${path} is of another issuer`)
+        throw new IssuerMismatch('invalid_data', `The metadata at ${url} is of another issuer`)
       if (typeof metadata.jwks_uri === 'string' && mayHaveKeysOf(issuer, metadata.jwks_uri))
         return metadata.jwks_uri
-      throw new Fault('invalid_data', `The metadata at ${base}${path} names no usable jwks_uri`)
+      throw new Fault('invalid_data', `The metadata at ${url} names no usable jwks_uri`)
     } catch (error) {
       if (!failure || error instanceof IssuerMismatch) failure = error
     }
   }
   throw failure
+}
+
+/** RFC 8414, section 3.1, puts its path before that of the issuer; many issuers put it after their own, as OpenID Connect does. */
+function metadataUrls(issuer: string): Set<string> {
+  const base = issuer.replace(/\/$/, '')
+  const { origin, pathname } = new URL(base)
+  const path = pathname === '/' ? '' : pathname
+  return new Set([`${base}${OPENID_PATH}`, `${origin}${OAUTH_PATH}${path}`, `${base}${OAUTH_PATH}`])
 }
 
 /** Fetches a JSON object. Follows no redirect. */
