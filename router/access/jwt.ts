@@ -4,6 +4,7 @@ import {
   decodeProtectedHeader,
   errors,
   type JWTPayload,
+  type JWTVerifyOptions,
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose'
@@ -40,6 +41,8 @@ const ALGORITHMS = [
 /** Headers by which a token would choose the key that it is verified with, and extensions that we do not know (RFC 7515). */
 const REFUSED_HEADERS = ['jku', 'x5u', 'jwk', 'x5c', 'crit', 'b64']
 const MAX_KEY_ID = 256
+/** Keys that are tried for a token that names none. */
+const MAX_TRIED_KEYS = 8
 const MAX_GROUPS = 1_000
 const MAX_SUBJECT = 512
 /** Types of tokens that are not access tokens; the first is identity assertions (draft-ietf-oauth-identity-assertion-authz-grant). */
@@ -64,7 +67,7 @@ export function createJwtVerifier(
       const objection = objectionTo(claimed.header)
       if (objection) return refused(...objection)
       try {
-        const { payload } = await jwtVerify(token, keys.find, {
+        const payload = await verifiedPayload(token, keys, {
           issuer: issuer.issuer,
           audience: issuer.audiences,
           algorithms: ALGORITHMS,
@@ -112,6 +115,31 @@ function objectionTo(header: ProtectedHeaderParameters): Objection | undefined {
   if (type !== undefined && OTHER_TYPES.includes(type))
     return ['NoAccessToken', 'The token is not an access token.']
   return undefined
+}
+
+/** The claims of a token. One without a key id may be signed with any key of its algorithm: then several are tried. */
+async function verifiedPayload(
+  token: string,
+  { find }: Pick<IssuerKeys, 'find'>,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, find, options)).payload
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    let tried = 0
+    for await (const key of error) {
+      const payload = await jwtVerify(token, key, options).then(verified => verified.payload, unlessOtherKey)
+      if (payload) return payload
+      if (++tried === MAX_TRIED_KEYS) break
+    }
+    throw new errors.JWSSignatureVerificationFailed()
+  }
+}
+
+/** Throws an error, unless it means that the token is signed with another key. */
+function unlessOtherKey(error: unknown): undefined {
+  if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
 }
 
 function identityOf(

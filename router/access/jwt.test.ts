@@ -1,0 +1,50 @@
+/** Which key of an issuer verifies a token that names none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createJwtVerifier } from './jwt.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const ISSUER = {
+  name: 'own',
+  issuer: 'https://id.example.com',
+  audiences: ['a'],
+  usernameClaim: 'sub',
+  groupsClaim: 'groups',
+  requiredScopes: [],
+  clockSkewMs: 0,
+  maxLifetimeMs: 3_600_000,
+}
+
+/** An issuer with some keys of one algorithm. */
+async function begin(count: number) {
+  const pairs = await Promise.all(Array.from({ length: count }, () => generateKeyPair('ES256')))
+  const published = await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey)))
+  const find = createLocalJWKSet({ keys: published.map((key, at) => ({ ...key, kid: `${at}` })) })
+  const keys = { find, state: () => assert.fail(), ageMs: () => undefined, close: async () => {} }
+  const metrics = { keysFetched() {} }
+  const verifier = createJwtVerifier([[ISSUER, keys]], [], { clock: createManualClock(NOW), metrics })
+  /** Verifies a token that is signed with one of the keys, or with another one. Returns the subject, or why it is refused. */
+  return async (at: number, claims: { aud?: string } = {}) => {
+    const { privateKey } = pairs[at] ?? (await generateKeyPair('ES256'))
+    const times = { iat: NOW / 1_000, exp: NOW / 1_000 + 60 }
+    const token = await new SignJWT({ iss: ISSUER.issuer, aud: 'a', sub: 'ada', ...times, ...claims })
+      .setProtectedHeader({ alg: 'ES256' })
+      .sign(privateKey)
+    const found = await verifier.verify(token)
+    return found && ('status' in found ? found.reason : found.subject)
+  }
+}
+
+test('a token without a key id is admitted with any key of its algorithm', async () => {
+  const verify = await begin(3)
+  assert.deepEqual([await verify(0), await verify(1), await verify(2)], ['ada', 'ada', 'ada'])
+  assert.equal(await verify(3), 'Unverifiable')
+  assert.equal(await verify(2, { aud: 'b' }), 'OtherAudience')
+})
+
+test('of many keys eight are tried', async () => {
+  const verify = await begin(9)
+  assert.deepEqual([await verify(7), await verify(8)], ['ada', 'Unverifiable'])
+})
