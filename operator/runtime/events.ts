@@ -15,7 +15,8 @@ const CONTROLLER = 'portolan.dev/operator'
 export const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 5_000
 const MAX_IN_FLIGHT = 50
-const MAX_NOTE_CHARACTERS = 1_000
+/** Limit of Kubernetes. */
+const MAX_NOTE_BYTES = 1_024
 /** Reasons that conditions which are not True may have in normal operation. */
 const NORMAL_REASONS: readonly string[] = [
   REASON.starting,
@@ -43,7 +44,7 @@ export type EventRecorder = {
 }
 
 export function createEventRecorder({ client, instance, log, clock }: EventRecorderOptions): EventRecorder {
-  /** When an event was last sent, by the object's uid and `once`. */
+  /** When an event was last sent, or began to be, by the object's uid and `once`. */
   const sent = new BoundedMap<number>(MAX_REMEMBERED)
   let inFlight = 0
 
@@ -56,12 +57,14 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
   }
 
   const send = async (object: KubeObject, event: EventFields) => {
-    const { reason } = event
-    if (inFlight >= MAX_IN_FLIGHT || isRepeated(`${object.metadata.uid} ${event.once}`)) return
+    const { reason, once } = event
+    const key = `${object.metadata.uid} ${once}`
+    if (inFlight >= MAX_IN_FLIGHT || isRepeated(key)) return
     inFlight++
     try {
       await client.create(eventOf(object, event, instance, clock.now()))
     } catch (error) {
+      sent.delete(key)
       log.debug(
         { kind: object.kind, name: object.metadata.name, reason, error: messageOf(error) },
         'event not sent',
@@ -124,7 +127,13 @@ function eventOf(
     action,
     reason,
     regarding: { apiVersion, kind, name, namespace, uid, resourceVersion },
-    note: note.slice(0, MAX_NOTE_CHARACTERS),
+    note: shortened(note),
     type,
   }
+}
+
+/** The beginning of a note that Kubernetes takes, without a part of a character at its end. */
+function shortened(note: string): string {
+  const { read } = new TextEncoder().encodeInto(note, new Uint8Array(MAX_NOTE_BYTES))
+  return note.slice(0, read)
 }
