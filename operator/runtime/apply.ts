@@ -161,7 +161,13 @@ async function takeOver(
   if (!adopted) return undefined
   const { managedFields, managers, fields } = adopted
   const { resourceVersion = '' } = current.metadata
-  await client.patchMetadata(ref, { resourceVersion, managedFields }, signal)
+  try {
+    await client.patchMetadata(ref, { resourceVersion, managedFields }, signal)
+  } catch (error) {
+    // Deleted in the meantime: the write will say so, with a conflict.
+    if (isNotFound(error)) return undefined
+    throw error
+  }
   log.warn(
     { kind: ref.kind, namespace: ref.namespace, name: ref.name, managers, fields },
     'removing fields that others set',
