@@ -50,6 +50,9 @@ export type AuthenticationOptions = {
 const MAX_REMEMBERED = 10_000
 /** Credentials that are being verified at a time. */
 const MAX_VERIFYING = 256
+/** Why tokens could not be verified is logged again after this time. */
+const REPEAT_MS = 60_000
+const MAX_REASONS = 64
 
 export function createAuthentication(options: AuthenticationOptions): Authentication {
   const { clock, secret, accounts, metrics } = options
@@ -112,6 +115,8 @@ type Verifier = {
   jwt: JwtVerifier
   remembered: BoundedMap<{ identity: Identity; untilMs: number }>
   verifying: Map<string, Promise<Found>>
+  /** When it was last logged why tokens could not be verified, by reason. */
+  logged: BoundedMap<number>
 }
 
 /** A config with another `auth` starts from scratch, so that nobody stays admitted by the previous one. */
@@ -131,6 +136,7 @@ function verifierFor(
     jwt: createJwtVerifier(issuers, auth.revoked, options),
     remembered: new BoundedMap(MAX_REMEMBERED),
     verifying: new Map(),
+    logged: new BoundedMap(MAX_REASONS),
   }
 }
 
@@ -155,12 +161,21 @@ function verifyOnce(
     })
     .catch(error => {
       if (error instanceof TooManyWait) return BUSY
-      options.log.warn({ error: messageOf(error) }, 'a token could not be verified')
+      logFailure(verifier, messageOf(error), options)
       return KEYS_UNAVAILABLE
     })
     .finally(() => verifying.delete(key))
   verifying.set(key, found)
   return found
+}
+
+/** Anybody can send many tokens while keys are missing: a reason is not logged for each of them. */
+function logFailure({ logged }: Verifier, error: string, { clock, log }: AuthenticationOptions): void {
+  const now = clock.now()
+  const last = logged.get(error)
+  if (last !== undefined && Math.abs(now - last) < REPEAT_MS) return
+  logged.set(error, now)
+  log.warn({ error }, 'tokens cannot be verified')
 }
 
 async function verify(

@@ -30,7 +30,9 @@ async function begin() {
     return path.startsWith('/openid') ? keys : { issuer: 'https://k8s' }
   }
   const clock = createManualClock(NOW)
-  const log = createLog({ level: 'silent' })
+  const warnings: string[] = []
+  const destination = { write: (line: string) => void warnings.push(JSON.parse(line).error) }
+  const log = createLog({ level: 'warn', destination })
   const ask = async () => assert.fail('nothing is reviewed here')
   const accounts = createServiceAccounts({ read, reviews: createTokenReviews({ ask, clock, log }), clock })
   const registry = new Registry()
@@ -43,6 +45,7 @@ async function begin() {
   return {
     clock,
     verdict,
+    warnings,
     reads: () => reads,
     setUnavailable: (value: boolean) => {
       isUnavailable = value
@@ -130,6 +133,16 @@ test('however many tokens come while the API server is unavailable, it is asked 
     assert.equal(await identify(`unknown ${times}`, 'two'), 503)
   }
   assert.equal(reads(), 6)
+})
+
+test('however many tokens cannot be verified, the log says so once a minute', async () => {
+  const { setUnavailable, identify, clock, warnings } = await begin()
+  setUnavailable(true)
+  for (let times = 0; times < 10; times++) assert.equal(await identify(`${times}`), 503)
+  assert.deepEqual(warnings, ['the API server answered 403'])
+  clock.advance(MINUTES)
+  for (let times = 0; times < 10; times++) assert.equal(await identify(`later ${times}`), 503)
+  assert.equal(warnings.length, 2)
 })
 
 test('while the API server does not answer, tokens with unknown keys delay no others', async () => {
