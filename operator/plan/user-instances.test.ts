@@ -44,7 +44,12 @@ test("no user's instance ends because a router has only just begun to report its
   assert.deepEqual([wanted, afterMs], [[ADA], IDLE_MS + MARGIN_MS])
   const before = new Map([[ADA, NOW - IDLE_MS - MARGIN_MS]])
   assert.deepEqual(decide({ existing: [ADA], usedAtMs: before }).wanted, [])
-  assert.deepEqual(decide({ existing: [ADA], usedAtMs: before, isKnown: false }).wanted, [ADA])
+})
+
+test("while a router's report is missing, an instance that is overdue stays, and nothing is due", () => {
+  const usedAtMs = new Map([[ADA, NOW - IDLE_MS - MARGIN_MS]])
+  const { wanted, afterMs } = decide({ existing: [ADA], usedAtMs, isKnown: false })
+  assert.deepEqual([wanted, afterMs], [[ADA], undefined])
 })
 
 test("if the maximum number of users is reached, a further user is refused, and no user's instance ends", () => {

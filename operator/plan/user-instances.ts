@@ -61,7 +61,8 @@ export function decideInstances(input: InstancesInput): Instances {
     wanted,
     refused,
     usedAtMs,
-    ...(wanted.length > 0 && { afterMs: soonestMs(wanted.map(dueAtMs), now) }),
+    // Without all reports no instance ends: the next report is what decides again.
+    ...(demand.isKnown && wanted.length > 0 && { afterMs: soonestMs(wanted.map(dueAtMs), now) }),
   }
 }
 
