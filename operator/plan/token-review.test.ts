@@ -25,7 +25,10 @@ test('the subjects are the routers of gateways that ask for reviews, in the same
 test('a gateway that asks for reviews is refused where no router may review, with what to do', () => {
   const [problem, ...more] = reviewProblems(gateway('a', 'x', reviewed), { tokenReviewBinding: '' })
   assert.deepEqual([problem?.reason, problem?.path], ['NotEnforced', 'spec.auth.serviceAccounts.review'])
-  assert.match(problem?.message ?? '', /remove it, or set the chart's value tokenReview\.enabled to true/)
+  assert.match(
+    problem?.message ?? '',
+    /would answer 503 to every ServiceAccount: remove it, or set the chart's value tokenReview\.enabled to true/,
+  )
   assert.deepEqual(more, [])
   const allowed = { tokenReviewBinding: 'portolan-token-review' }
   assert.deepEqual(reviewProblems(gateway('a', 'x', reviewed), allowed), [])

@@ -30,6 +30,6 @@ export function reviewProblems(
 ): Problem[] {
   if (!asksForReviews(gateway) || tokenReviewBinding !== '') return []
   const message =
-    "the operator was installed without the right to let routers review tokens, so tokens of deleted pods would be accepted: remove it, or set the chart's value tokenReview.enabled to true"
+    "the operator was installed without the right to let routers review tokens, so they would answer 503 to every ServiceAccount: remove it, or set the chart's value tokenReview.enabled to true"
   return [{ reason: REASON.notEnforced, path: 'spec.auth.serviceAccounts.review', message }]
 }
