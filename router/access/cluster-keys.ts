@@ -1,6 +1,6 @@
 /** The public keys of ServiceAccount tokens: read from the API server, kept while it cannot be reached, and read again when a token names an unknown one. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import { type Clock, delay } from '../../core/async.ts'
+import type { Clock } from '../../core/async.ts'
 import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
@@ -81,9 +81,7 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       const last = known
       if (!last || olderThan(MAX_STALE_MS)) return reloaded()
       const read = reload()
-      if (!read) return last
-      const late = delay(clock, RELOAD_GRACE_MS).then(() => last)
-      return waits(Promise.race([read, late])).catch(() => last)
+      return read ? waits(soonOr(last, read, clock)).catch(() => last) : last
     },
     newer: async () => (known && !olderThan(MIN_FETCH_MS) ? known : reloaded()),
     state() {
@@ -96,6 +94,14 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       onAttempt = listener
     },
   }
+}
+
+/** What `read` finds, or the last keys if it fails or takes long. Never rejects: nobody may be waiting for it. */
+function soonOr(last: Issuer, read: Promise<Issuer>, clock: Clock): Promise<Issuer> {
+  return new Promise(resolve => {
+    const timer = clock.after(RELOAD_GRACE_MS, () => resolve(last))
+    read.then(resolve, () => resolve(last)).finally(() => timer.cancel())
+  })
 }
 
 function stateOf(failure: string | undefined, isKnown: boolean, isTooOld: boolean): KeyState['state'] {
