@@ -101,6 +101,16 @@ unlisted.set('ask_large', (server, id, args) => {
   else server.send({ method: 'roots/list', params, id })
   server.answer(id, text('asked'))
 })
+/** From the next long message on, reads no more, and asks a question that is too long. */
+unlisted.set('ask_unread', (server, id, args) => {
+  process.stdin.on('data', chunk => {
+    if (chunk.length < 1_000) return
+    process.stdin.pause()
+    setInterval(() => {}, 60_000)
+    server.send({ id, method: 'roots/list', params: { padding: 'x'.repeat(args.bytes) } })
+  })
+  server.answer(id, text('ready'))
+})
 /** Keeps what belongs to this call, for `tell_kept`. */
 unlisted.set('keep', (server, id, args, params) => {
   server.kept = { id, progressToken: params._meta?.progressToken, text: args.text }

@@ -212,3 +212,25 @@ test('a server that floods its output with garbage is read slowly, and calls are
   assert.ok(await until(() => warnings.length === 5))
   assert.ok(performance.now() - started > 1_000, '10,000 lines take two seconds')
 })
+
+test('a server that asks too long a question without reading can die before the refusal is sent', async t => {
+  const { session, warnings } = await open(t, 'polite')
+  const pid = Number(textOf(await session.request(toolCall('pid'), signal)))
+  await session.request(toolCall('ask_unread', { bytes: 5 * MIB }), signal)
+  const unread = faultOf(session.request(toolCall('echo', { text: 'x'.repeat(5 * MIB) }), signal))
+  assert.ok(await until(() => warnings.length > 0), 'the question was read')
+  process.kill(pid, 'SIGKILL')
+  assert.equal((await unread).code, 'upstream_died')
+  await session.ended
+})
+
+test('a refused subscription is not left open at the server', async t => {
+  const { session } = await open(t, 'modern-listens', { shared: true })
+  for (let tries = 0; tries < 2; tries++)
+    assert.equal(errorOf(await session.subscribe('note://one', signal)).code, -32601)
+  const seen = JSON.parse(textOf(await session.request(toolCall('seen'), signal))) as { method: string }[]
+  assert.deepEqual(
+    seen.map(({ method }) => method),
+    ['notifications/cancelled', 'notifications/cancelled'],
+  )
+})

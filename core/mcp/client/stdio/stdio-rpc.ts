@@ -249,8 +249,10 @@ export class StdioRpc {
 
   /** Refuses a question that is too long; otherwise the server could wait forever. */
   #refuse(id: number | undefined) {
+    if (id === undefined) return
     const message = `The question is longer than ${MAX_ASKING_BYTES} bytes`
-    if (id !== undefined) this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
+    const sending = this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
+    sending?.catch(() => {}) // the child ended without reading
   }
 
   #waiting(id: number | undefined): Pending | undefined {
