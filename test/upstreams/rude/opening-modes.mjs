@@ -24,6 +24,16 @@ export const openingModes = {
       }
     }
   },
+  /** Supports only 2026-07-28, and acknowledges `subscriptions/listen` without what was asked for. */
+  'modern-listens': server => {
+    openingModes['slow-modern'](server)
+    server.other = (id, _params, method) => {
+      if (method !== 'subscriptions/listen') return server.fail(id, -32601, 'no such method')
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id }
+      const params = { _meta, notifications: {} }
+      server.send({ method: 'notifications/subscriptions/acknowledged', params })
+    }
+  },
   /** Supports only 2026-07-28, and answers after NUMBER milliseconds. */
   'slow-modern': server => {
     server.initialize = id => server.fail(id, -32022, 'this server is of 2026')

@@ -118,7 +118,8 @@ export class ChildSession {
     const end = new AbortController()
     try {
       const answer = await waitFor(this.#listen({ resourceSubscriptions: [uri] }, end.signal), signal)
-      if (!answer.error) this.#streams.set(uri, end)
+      if (answer.error) end.abort()
+      else this.#streams.set(uri, end)
       return answer
     } catch (error) {
       end.abort()
