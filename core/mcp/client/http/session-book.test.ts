@@ -105,3 +105,16 @@ test('a client with other capabilities gets another session, and calls in flight
   assert.deepEqual(closed, ['ann'])
   assert.equal(book.acquire(of('ann', 'elicitation')), second)
 })
+
+test('calls make a session busy, subscriptions do not', () => {
+  const { book } = setUp()
+  const held = book.hold(shared)
+  assert.equal(book.isBusy(), false)
+  const called = book.acquire(shared)
+  assert.equal(book.isBusy(), true)
+  book.release(called)
+  assert.equal(book.isBusy(), false)
+  book.letGo(held)
+  book.acquire(shared)
+  assert.equal(book.isBusy(), true)
+})

@@ -30,6 +30,8 @@ export type Entry = Wanted & {
   session?: Session
   /** Calls and subscriptions that use it or wait for it. */
   busy: number
+  /** The subscriptions among them: they last, without a request in flight. */
+  holds: number
   idle?: Timer
   /** Removed: no new call gets it. */
   gone: boolean
@@ -79,14 +81,26 @@ export class SessionBook {
     else entry.idle = this.#options.clock.after(IDLE_MS, () => this.drop(entry))
   }
 
+  /** As `acquire`, for subscriptions; `letGo` must follow. */
+  hold(wanted: Wanted): Entry {
+    const entry = this.acquire(wanted)
+    entry.holds++
+    return entry
+  }
+
+  letGo(entry: Entry): void {
+    entry.holds--
+    this.release(entry)
+  }
+
   /** Returns the entry of a key without acquiring it. */
   find(key: SessionKey): Entry | undefined {
     return this.#entries.get(key)
   }
 
-  /** Whether any session is in use. */
+  /** Whether any session has calls in flight. */
   isBusy(): boolean {
-    return this.#entries.values().some(({ busy }) => busy > 0)
+    return this.#entries.values().some(({ busy, holds }) => busy > holds)
   }
 
   /** The number of sessions that belong to a single client. */
@@ -148,7 +162,7 @@ export class SessionBook {
     this.#makeRoom()
     // `open` uses the entry before it returns the session's promise.
     const { promise, resolve, reject } = Promise.withResolvers<Session>()
-    const entry: Entry = { ...wanted, opening: promise, session: undefined, busy: 0, gone: false }
+    const entry: Entry = { ...wanted, opening: promise, session: undefined, busy: 0, holds: 0, gone: false }
     this.#entries.set(wanted.key, entry)
     promise.catch(() => this.drop(entry))
     this.#options.open(entry).then(resolve, reject)

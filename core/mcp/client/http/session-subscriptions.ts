@@ -37,14 +37,14 @@ export class SessionSubscriptions {
     let held: Entry | undefined
     // The session is acquired once for all resources.
     const hold = (): Entry => {
-      held ??= book.acquire(book.find(key) ?? keep(wanted(), key))
+      held ??= book.hold(book.find(key) ?? keep(wanted(), key))
       held.subscriptions = subscriptions
       return held
     }
     const release = (): void => {
       const entry = held
       held = undefined
-      if (entry) book.release(entry)
+      if (entry) book.letGo(entry)
       if (subscriptions.size === 0 && this.#byKey.get(key) === subscriptions) this.#byKey.delete(key)
     }
     const session: SubscribableSession = {

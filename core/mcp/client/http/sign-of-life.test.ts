@@ -5,6 +5,7 @@ import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
 import { answer, type Behaviour, hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
+import { OURSELVES } from '../../caller.ts'
 import { DISCOVERY, type UpstreamEvent } from '../../upstream.ts'
 import { createHttpUpstream } from './streamable.ts'
 
@@ -75,6 +76,22 @@ test('a server that handles one request at a time is not reported during a call'
   assert.deepEqual(events, [])
   stop.abort()
   await assert.rejects(calling)
+})
+
+test('a hanging server is reported although somebody is subscribed to a resource', async t => {
+  const behaviours = { ping: hang, 'tools/list': hang, 'resources/subscribe': answer({}) }
+  const { clock, events, upstream, server } = await begin(t, behaviours)
+  const onUpdate = () => {}
+  const subscription = { uri: 'note://one', caller: OURSELVES, onUpdate }
+  assert.equal((await upstream.subscribe?.(subscription, never))?.error, undefined)
+  events.splice(0)
+  clock.advance(30_000)
+  await server.logged('POST ping')
+  clock.advance(10_000)
+  await server.logged('POST tools/list')
+  clock.advance(10_000)
+  await until(() => events.length > 0)
+  assert.partialDeepStrictEqual(events, [{ state: 'failed', reason: 'Unreachable' }])
 })
 
 test('a server that ignores pings gets another request; one that refuses them is alive', async t => {
