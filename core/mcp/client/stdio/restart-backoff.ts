@@ -12,7 +12,7 @@ export type RestartBackoff = {
   remaining(now: number): number
   /** Counts a failure after `livedMs` of being ready (undefined: it never was); returns the delay before the next start in ms. */
   failed(now: number, livedMs: number | undefined): number
-  /** The child was stopped on purpose: forgets earlier failures. */
+  /** The child was stopped on purpose, or has served its only call: forgets earlier failures. */
   reset(): void
 }
 

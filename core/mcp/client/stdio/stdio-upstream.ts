@@ -138,7 +138,9 @@ class StdioChildren implements StdioUpstream {
     const key = this.#shared ? SHARED : (client ?? Symbol('one call'))
     const child = this.#childOf(key, capabilities)
     try {
-      return await work(child)
+      const done = await work(child)
+      if (typeof key === 'symbol') this.#oneCallBackoff.reset()
+      return done
     } finally {
       if (typeof key === 'symbol') void this.#drop(key)
     }
