@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { freePort } from '../../../../test/support/free-port.ts'
+import { serve } from '../../../../test/upstreams/http/serve.ts'
 import { systemClock } from '../../../async.ts'
 import { createHttpClient } from './http-client.ts'
 
@@ -32,4 +33,21 @@ test('a request that could not connect is repeated once', async t => {
   t.after(() => unsubscribe(CONNECT_FAILED, revive))
   assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
   assert.equal(failures, 3)
+})
+
+test('a password in the URL may have a percent sign that is not encoded', async t => {
+  const server = await serve((request, response) => void response.end(request.headers.authorization))
+  t.after(() => server.close())
+  const url = (password: string) => server.origin.replace('//', `//ann:${password}@`)
+  for (const [written, meant] of [
+    ['50%', '50%'],
+    ['50%%20off', '50% off'],
+    ['a%40b', 'a@b'],
+  ] as const) {
+    const spec = { url: url(written), transport: 'streamable-http', sessions: 'shared' } as const
+    const http = createHttpClient({ ...spec, startTimeoutMs: 1 }, { clock: systemClock })
+    t.after(() => http.close())
+    const { text } = await http.send(request, AbortSignal.timeout(5_000))
+    assert.equal(Buffer.from(text.replace('Basic ', ''), 'base64').toString(), `ann:${meant}`)
+  }
 })

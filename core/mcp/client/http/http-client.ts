@@ -1,4 +1,6 @@
 /** The HTTP client of one upstream: connection pools, configured headers, tokens, and same-origin redirects. */
+// Unlike decodeURIComponent, takes a percent sign that encodes nothing as it is.
+import { unescape as decoded } from 'node:querystring'
 import { buildConnector, Pool } from 'undici'
 import { Fault } from '../../../errors.ts'
 import type { HostGuard } from '../../../host-guard.ts'
@@ -184,7 +186,7 @@ function redirectPath({ status, headers: { location } }: HttpResponse, from: str
 /** The header for the credentials in `https://user:password@host/`. Manifests must not contain such URLs. */
 function basicAuth(url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {}
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const pair = `${decoded(url.username)}:${decoded(url.password)}`
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
