@@ -131,6 +131,15 @@ test('closing ends all waits and timers', async () => {
   assert.deepEqual([subscriptions.size, clock.pending()], [0, 0])
 })
 
+test('a session that was lost is not replaced once the subscriptions are closed', async () => {
+  const { subscribe, sent, answer, subscriptions } = start()
+  const one = subscribe(ONE)
+  answer('lost')
+  subscriptions.close()
+  await assert.rejects(one.answered, { code: 'cancelled' })
+  assert.deepEqual(sent, [`subscribe ${ONE}`, 'release'])
+})
+
 function start() {
   const clock = createManualClock()
   const sent: string[] = []

@@ -178,6 +178,7 @@ export class ResourceSubscriptions {
     resource.state = 'subscribing'
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
+        if (limit.signal.aborted) throw faultOf(limit.signal)
         const number = this.#sessions
         const answer = await session.subscribe(resource.uri, limit.signal)
         if (answer === 'lost') continue
