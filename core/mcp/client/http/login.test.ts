@@ -31,6 +31,22 @@ test('codes and tokens are sent only over TLS or to this machine', async t => {
   }
 })
 
+test('without TLS, of names with .svc only those of Services are allowed', async t => {
+  for (const host of [
+    'login.svc.example.com',
+    'svc',
+    'x.svc.cluster.local.example.com',
+    'x.svc.cluster.localhost',
+  ]) {
+    const { begin } = await start(t, { authorization_endpoint: `http://${host}/any` })
+    await assert.rejects(begin(), { code: 'upstream_protocol', message: /without https/ })
+  }
+  for (const host of ['login.auth.svc', 'login.auth.svc.cluster.local', 'login.auth.svc.cluster.local.']) {
+    const { begin } = await start(t, { authorization_endpoint: `http://${host}/any` })
+    assert.equal((await begin()).url.host, host)
+  }
+})
+
 test('if no client can be registered, the error names the field for a client id', async t => {
   const { target, signal } = await start(t)
   await assert.rejects(
