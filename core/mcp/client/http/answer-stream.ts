@@ -25,6 +25,8 @@ export class AnswerStream implements EventSink {
   answer: McpResponse | undefined
   /** Where to resume after a break; undefined: the upstream does not support it. */
   lastEventId: string | undefined
+  /** The upstream was asked for the rest. */
+  resumed = false
   #retryMs = DEFAULT_RETRY_MS
 
   constructor(id: number, call: UpstreamCall, heard: Heard) {
@@ -56,6 +58,7 @@ export class AnswerStream implements EventSink {
       if (this.lastEventId === undefined)
         throw new Fault('upstream_died', 'The upstream ended its stream without the answer')
       await delay(clock, this.#retryMs, signal).catch(() => Promise.reject(faultOf(signal)))
+      this.resumed = true
       const reply = await get(this.lastEventId).catch(unlessBroken)
       if (reply && !reply.streamed)
         throw new Fault('upstream_died', 'The upstream broke its stream off and does not resume it')

@@ -137,3 +137,11 @@ test('a broken stream is resumed where it ended', async t => {
   assert.deepEqual((await call()).result, RESULT)
   assert.equal(last, 'e1')
 })
+
+test('a broken stream that the server does not resume is requested once', async t => {
+  const { call, server } = await rude(t, {
+    'tools/call': stream(response => response.end(`retry: 1\n${event('', 'e1')}`)),
+  })
+  await assert.rejects(call(), { code: 'upstream_died', message: /does not resume it/ })
+  assert.equal(server.log.filter(entry => entry === 'GET').length, 1)
+})

@@ -128,9 +128,9 @@ export class HttpRpc {
 
   /** After a broken connection: resumes the stream, or repeats a request that changes nothing. */
   async #rescue(error: unknown, stream: AnswerStream, signal: AbortSignal): Promise<McpResponse | 'lost'> {
-    const { call, lastEventId } = stream
+    const { call, lastEventId, resumed } = stream
     const broke = error instanceof Fault && error.code === 'upstream_died' && !signal.aborted
-    if (!broke) throw error
+    if (!broke || resumed) throw error
     if (lastEventId !== undefined) return this.#resume(stream, signal)
     if (!mayRepeat(call)) throw error
     return this.#read(await this.#send(stream, signal), stream) ?? this.#resume(stream, signal)
