@@ -49,8 +49,12 @@ export class PendingCalls {
       error instanceof Fault
         ? error
         : new Fault('upstream_protocol', 'The upstream takes no messages', { cause: error })
-    if (fault.details.status === 404 || fault.details.status === 400) pending?.resolve('lost')
-    else pending?.reject(fault)
+    this.#take(id)?.reject(fault)
+  }
+
+  /** The POST of a request was refused because the upstream lost the session. */
+  lost(id: number): void {
+    this.#take(id)?.resolve('lost')
   }
 
   /** Rejects all calls: a single one with `fault`, several with upstream_died, because any of them may have caused it. */

@@ -13,7 +13,7 @@ import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { readLine } from '../stdio/read-line.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
-import { statusFault } from './faults.ts'
+import { deniesSession, statusFault } from './faults.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import type { HttpResponse } from './http-request.ts'
 import { LogLevel } from './log-level.ts'
@@ -71,7 +71,7 @@ class SseSession implements Session {
     this.#http = http
     this.#deps = deps
     this.#hooks = hooks
-    this.#router = new MessageRouter(hooks, this.#pending.calls, reply => this.#send(reply))
+    this.#router = new MessageRouter(hooks, this.#pending.calls, reply => this.#tell(reply))
     this.#endpoint.promise.catch(() => {})
   }
 
@@ -83,7 +83,9 @@ class SseSession implements Session {
     this.#headers['mcp-protocol-version'] = this.info.wireVersion
     if (isObject(this.info.capabilities.logging))
       this.#logLevel = new LogLevel(ask, this.#deps.clock, this.#hooks.own)
-    await this.#post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), {}, signal)
+    const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const fault = statusFault((await this.#send(initialized, {}, signal)).status)
+    if (fault) throw fault
   }
 
   request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse | 'lost'> {
@@ -95,7 +97,7 @@ class SseSession implements Session {
   }
 
   tell(notification: Notification): void {
-    void this.#send({ jsonrpc: '2.0', ...notification })
+    void this.#tell({ jsonrpc: '2.0', ...notification })
   }
 
   subscribe(uri: string, signal: AbortSignal): Promise<McpResponse | 'lost'> {
@@ -116,11 +118,9 @@ class SseSession implements Session {
     const answer = this.#pending.add(id, call)
     const posting = new AbortController()
     let posted = false
-    this.#post(requestText(id, call), call.caller.headers, posting.signal)
-      .catch((error: unknown) => this.#pending.refused(id, error))
-      .finally(() => {
-        posted = true
-      })
+    this.#postCall(id, call, posting.signal).finally(() => {
+      posted = true
+    })
     call.onSent?.()
     try {
       return await waitFor(answer, signal)
@@ -176,7 +176,19 @@ class SseSession implements Session {
     this.#hooks.lost()
   }
 
-  async #post(body: string, headers: Caller['headers'], signal: AbortSignal): Promise<void> {
+  /** Never rejects: ends the wait for the answer if the upstream does not take the request. */
+  async #postCall(id: number, call: UpstreamCall, signal: AbortSignal): Promise<void> {
+    try {
+      const reply = await this.#send(requestText(id, call), call.caller.headers, signal)
+      const fault = statusFault(reply.status)
+      if (fault && deniesSession(reply)) this.#pending.lost(id)
+      else if (fault) this.#pending.refused(id, fault)
+    } catch (error) {
+      this.#pending.refused(id, error)
+    }
+  }
+
+  #send(body: string, headers: Caller['headers'], signal: AbortSignal): Promise<HttpResponse> {
     const sent = { ...headers, ...this.#headers }
     const request = {
       method: 'POST',
@@ -185,19 +197,18 @@ class SseSession implements Session {
       body,
       maxBytes: MAX_REPLY_BYTES,
     } as const
-    const fault = statusFault((await this.#http.send(request, signal)).status)
-    if (fault) throw fault
+    return this.#http.send(request, signal)
   }
 
   /** Sends a notification or a reply, best effort. */
-  async #send(message: JsonObject): Promise<void> {
+  async #tell(message: JsonObject): Promise<void> {
     const limit = upstreamDeadline(
       this.#deps.clock,
       TELL_TIMEOUT_MS,
       'Not accepted in time',
       this.#stop.signal,
     )
-    await this.#post(JSON.stringify(message), {}, limit.signal).catch(() => {})
+    await this.#send(JSON.stringify(message), {}, limit.signal).catch(() => {})
     limit.clear()
   }
 
