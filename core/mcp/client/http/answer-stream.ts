@@ -4,7 +4,7 @@ import { type Clock, delay } from '../../../async.ts'
 import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
-import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
+import { type Incoming, ownId, readMessages, sliceAnswer } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import type { EventSink, HttpResponse } from './http-request.ts'
 
@@ -84,7 +84,8 @@ export function findAnswer(text: string, { id, call, heard }: AnswerStream): Mcp
   let found: McpResponse | undefined
   for (const message of readMessages(text)) {
     if (message.kind !== 'answer') heard(message, text.length, call)
-    else if (message.id === id || (message.id === null && message.answer.error)) found ??= message.answer
+    else if (ownId(message.id) === id || (message.id === null && message.answer.error))
+      found ??= message.answer
   }
   return found
 }

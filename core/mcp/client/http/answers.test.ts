@@ -46,6 +46,16 @@ const answers: [string, Behaviour][] = [
     (response, { id }) => void response.end(JSON.stringify({ id, jsonrpc: '2.0', result: RESULT })),
   ],
   [
+    'with its id as a string',
+    (response, { id }) => void response.end(JSON.stringify({ jsonrpc: '2.0', id: `${id}`, result: RESULT })),
+  ],
+  [
+    'with its id as a string on a stream',
+    stream((response, { id }) =>
+      response.end(event(JSON.stringify({ jsonrpc: '2.0', id: `${id}`, result: RESULT }))),
+    ),
+  ],
+  [
     'with a key after the result',
     (response, { id }) =>
       void response.end(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(RESULT)},"x":{}}`),

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../../json.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { UNSUPPORTED_VERSION } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
-import { readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
+import { ownId, readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
 import { standardHeaders } from '../../protocol/standard-headers.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
@@ -156,7 +156,7 @@ export class HttpRpc {
     }
     if (fault.code === 'upstream_auth_required') throw fault
     const isHandshake = HANDSHAKES.has(call.method)
-    const matching = answerIn(reply.text, of => of === id || (of === null && isHandshake))
+    const matching = answerIn(reply.text, of => ownId(of) === id || (of === null && isHandshake))
     if (matching) return matching
     const canBeLost = this.modern !== undefined || this.#headers['mcp-session-id'] !== undefined
     if (canBeLost && deniesSession(reply)) return 'lost'

@@ -1,6 +1,7 @@
 /** Requests that wait for their answers on one shared stream. */
 import { Fault } from '../../../errors.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
+import { ownId } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { tooLarge } from './faults.ts'
 
@@ -36,15 +37,16 @@ export class PendingCalls {
 
   /** `bytes`: size of the event with the answer, checked here because the stream's limit is the largest of all calls. */
   answer(id: unknown, answer: McpResponse, bytes: number): void {
-    const maxBytes = typeof id === 'number' ? (this.calls.get(id)?.maxBytes ?? 0) : 0
-    const pending = this.#take(id)
+    const own = ownId(id)
+    if (own === undefined) return
+    const maxBytes = this.calls.get(own)?.maxBytes ?? 0
+    const pending = this.#take(own)
     if (bytes > maxBytes) pending?.reject(tooLarge(maxBytes))
     else pending?.resolve(answer)
   }
 
-  /** The POST of a request failed. Resolves with `lost` for 404, or 400 as in the SDK's examples: the upstream lost the session. Else rejects. */
+  /** The POST of a request failed. */
   refused(id: number, error: unknown): void {
-    const pending = this.#take(id)
     const fault =
       error instanceof Fault
         ? error
@@ -67,8 +69,7 @@ export class PendingCalls {
     this.calls.clear()
   }
 
-  #take(id: unknown): Pending | undefined {
-    if (typeof id !== 'number') return undefined
+  #take(id: number): Pending | undefined {
     const pending = this.#waiting.get(id)
     this.forget(id)
     return pending
