@@ -7,6 +7,8 @@ import type { RemoteDeps } from './spec.ts'
 
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
+/** Timeout, too early, too many requests: a later request may succeed. */
+const REFUSED_FOR_NOW: ReadonlySet<number> = new Set([408, 425, 429])
 
 export type StreamListener = {
   /** The stream is open; `attempt` is 0 the first time, and counts from 1 after each stream that carried a message. */
@@ -83,7 +85,7 @@ async function listenOnce(
     const events = { onEvent, onStream: listener.opened }
     const reply = await http.send({ ...request, maxBytes: MAX_EVENT_BYTES, events, stays: true }, signal)
     if (ended) return ended
-    if (reply.streamed || reply.status >= 500) return 'again'
+    if (reply.streamed || reply.status >= 500 || REFUSED_FOR_NOW.has(reply.status)) return 'again'
     if (reply.status === 404 && listener.gone) listener.gone()
     else listener.refused(reply.text)
     return 'over'
