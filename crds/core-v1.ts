@@ -5,6 +5,8 @@ const MAX_ENTRIES = 256
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/
 /** A header's value that HTTP can transmit: one line without control characters other than tab. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+/** The longest value of a header. */
+export const MAX_HEADER_CHARACTERS = 8_192
 const KEY = /^[-._a-zA-Z0-9]+$/
 
 const optional = z.boolean().optional().describe('Whether it may be missing.')
@@ -83,7 +85,7 @@ export function headers(name: z.ZodType<string, string>) {
     name: name.describe('Name of the header.'),
     value: z
       .string()
-      .max(8_192)
+      .max(MAX_HEADER_CHARACTERS)
       .regex(HEADER_VALUE, 'must be one line without control characters')
       .optional()
       .describe('The value itself; for secrets use `valueFrom`.'),

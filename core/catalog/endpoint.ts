@@ -1,4 +1,5 @@
 /** The endpoint of a server: its URL, and references to its credentials, never their values. Pure. */
+import { MAX_HEADER_CHARACTERS } from '../../crds/core-v1.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { DEFAULT_USER_HEADERS } from '../../crds/server-auth.ts'
 import type { Placement } from './accept.ts'
@@ -89,7 +90,7 @@ function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHe
     const { name: configMap = '', key = '' } = valueFrom?.configMapKeyRef ?? {}
     // ConfigMaps made from files end with a line break, which is not valid in a header.
     const found = value ?? configMaps.get(configMap)?.[key]?.replace(/\r?\n$/, '')
-    return found === undefined ? [] : [{ name, value: found }]
+    return found === undefined || found.length > MAX_HEADER_CHARACTERS ? [] : [{ name, value: found }]
   })
 }
 

@@ -9,8 +9,6 @@ import type { ReferenceName } from '../plan/references.ts'
 
 /** How many objects' contents are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
-/** Longer values of ConfigMaps are left out: values are used in headers, which are never longer. */
-const MAX_VALUE_CHARACTERS = 8_192
 
 export type ReferencesOptions = {
   client: Pick<KubeClient, 'get'>
@@ -59,7 +57,8 @@ export class References {
     const { data = {}, metadata } = found
     const binary = kind === 'ConfigMap' ? (found.binaryData ?? {}) : {}
     const reference = { kind, name, exists: true, digests: digestsOf({ ...data, ...binary }) }
-    const values = kind === 'Secret' ? {} : { values: withoutLong(data) }
+    // Whole, however long: the revoked tokens of a gateway are in ConfigMaps too, and a part of them would admit the others.
+    const values = kind === 'Secret' ? {} : { values: data }
     return { resourceVersion: metadata.resourceVersion, reference: { ...reference, ...values } }
   }
 }
@@ -67,8 +66,4 @@ export class References {
 function digestsOf(data: Record<string, string>): Record<string, string> {
   const digest = (value: string) => createHash('sha256').update(value).digest('hex')
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, digest(value)]))
-}
-
-function withoutLong(data: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value.length <= MAX_VALUE_CHARACTERS))
 }

@@ -1,7 +1,7 @@
 /** Headers whose value, taken from a ConfigMap, cannot be sent. Pure. */
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
-import { HEADER_VALUE } from '../../crds/core-v1.ts'
+import { HEADER_VALUE, MAX_HEADER_CHARACTERS } from '../../crds/core-v1.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { ReferenceIndex } from './references.ts'
 
@@ -10,9 +10,16 @@ export function unsendableHeaders({ spec }: McpServer, references: ReferenceInde
   return spec.headers.flatMap(({ valueFrom }, index) => {
     const { name, key } = valueFrom?.configMapKeyRef ?? {}
     const value = key === undefined ? undefined : references.get(`ConfigMap/${name}`)?.values?.[key]
-    if (value === undefined || HEADER_VALUE.test(value)) return []
+    const why = value === undefined ? undefined : whyUnsendable(value)
+    if (why === undefined) return []
     const path = `spec.headers[${index}].valueFrom.configMapKeyRef`
-    const message = `the value of "${key}" in the ConfigMap "${name}" is no header: it has a line break or another control character, often at its end`
+    const message = `the value of "${key}" in the ConfigMap "${name}" is no header: ${why}`
     return [{ reason: REASON.invalid, path, message }]
   })
+}
+
+function whyUnsendable(value: string): string | undefined {
+  if (!HEADER_VALUE.test(value)) return 'it has a line break or another control character, often at its end'
+  if (value.length <= MAX_HEADER_CHARACTERS) return undefined
+  return `it has ${value.length} characters; a header may have at most ${MAX_HEADER_CHARACTERS}`
 }
