@@ -41,6 +41,8 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
   while (!signal.aborted) {
     const all = routers()
     const pods = all.map(({ pod }) => pod)
+    // Pages send all ids in a header, which must not grow with every rollout.
+    for (const pod of ids.keys()) if (!pods.includes(pod)) ids.delete(pod)
     if (pods.join() !== sentPods || sentPods === '') {
       if (pods.length === 0) send('unreachable', JSON.stringify({ error: NO_ROUTER }))
       else send('routers', JSON.stringify({ pods }))
@@ -69,23 +71,27 @@ async function followRouter(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, send } = options
-  for (let failures = 0; !signal.aborted; failures++) {
+  let failures = 0
+  const onOpen = () => {
+    failures = 0
+  }
+  while (!signal.aborted) {
     try {
-      const outcome = await read(router, options, ids, signal)
+      const outcome = await read(router, options, ids, onOpen, signal)
       if (outcome === 'refused') return
-      failures = 0
     } catch (error) {
       if (!signal.aborted) send('unreachable', JSON.stringify({ error: messageOf(error) }))
     }
-    await delay(clock, backoffMs(RETRY, failures, random), signal).catch(() => {})
+    await delay(clock, backoffMs(RETRY, failures++, random), signal).catch(() => {})
   }
 }
 
-/** Forwards the events of a router until its stream ends. */
+/** Forwards the events of a router until its stream ends. `onOpen` is called if it answers with a stream. */
 async function read(
   router: Router,
   { client, authorization, send }: FanInOptions,
   ids: Map<string, string>,
+  onOpen: () => void,
   signal: AbortSignal,
 ): Promise<'ended' | 'refused'> {
   const { pod, address } = router
@@ -98,6 +104,7 @@ async function read(
     send(REFUSED.has(statusCode) ? 'refused' : 'unreachable', JSON.stringify({ error }))
     return REFUSED.has(statusCode) ? 'refused' : 'ended'
   }
+  onOpen()
   let pending = 0
   const parser = createParser({
     onEvent({ id, event = 'message', data }) {

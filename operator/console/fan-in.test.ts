@@ -1,0 +1,80 @@
+/** What a page gets of the event streams of several routers. */
+import assert from 'node:assert/strict'
+import { addAbortSignal, Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import type { Router } from './cluster-view.ts'
+import { joinRouters } from './fan-in.ts'
+import type { AskOptions, RouterClient } from './router-client.ts'
+
+const POLL_MS = 1_000
+const event = (id: string) => `id: ${id}\nevent: calls\ndata: {}\n\n`
+
+/** `answer`: what a router answers to the request of the given number, from 1. */
+function join(t: TestContext, answer: (address: string, at: number) => { statusCode: number; text: string }) {
+  const clock = createManualClock()
+  const sent: { event: string; id?: string }[] = []
+  const asked: { at: number; address: string; last: string | undefined }[] = []
+  let routers: Router[] = []
+  const client = {
+    ask: async (address: string, _path: string, { headers, signal }: AskOptions) => {
+      asked.push({ at: clock.now(), address, last: headers?.['last-event-id'] })
+      const { statusCode, text } = answer(address, asked.length)
+      const body = addAbortSignal(signal, Readable.from([Buffer.from(text)]))
+      return { statusCode, body: Object.assign(body, { text: async () => text }) }
+    },
+    close: async () => {},
+  } as unknown as RouterClient
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const run = (lastEventId = '') =>
+    void joinRouters(
+      {
+        ...{ client, authorization: undefined, lastEventId, clock, random: () => 1 },
+        routers: () => routers,
+        send: (event, _data, id) => sent.push({ event, ...(id !== undefined && { id }) }),
+      },
+      stop.signal,
+    )
+  return {
+    ...{ clock, sent, asked, run },
+    setRouters: (...pods: string[]) => {
+      routers = pods.map(pod => ({ pod, address: `at-${pod}` }))
+    },
+    until: async (holds: () => boolean) => {
+      while (!holds()) await new Promise(setImmediate)
+    },
+  }
+}
+
+test('the id of an event names only routers that run, so that it does not grow with every rollout', async t => {
+  const { run, setRouters, until, sent, asked, clock } = join(t, (_, at) => ({
+    statusCode: 200,
+    text: event(`${at}`),
+  }))
+  setRouters('new')
+  run('old=7 older=8 new=3')
+  await until(() => sent.some(({ id }) => id !== undefined))
+  assert.deepEqual(sent.at(-1), { event: 'calls@new', id: 'new=1' })
+  assert.equal(asked[0]?.last, '3')
+  setRouters('newest')
+  clock.advance(POLL_MS)
+  await until(() => sent.some(({ event }) => event === 'calls@newest'))
+  assert.doesNotMatch(sent.findLast(({ event }) => event === 'calls@newest')?.id ?? '', /new=/)
+})
+
+test('a router that goes on answering with an error is asked less and less often, until it answers with events', async t => {
+  const { run, setRouters, until, asked, clock } = join(t, (_, at) =>
+    at === 5 ? { statusCode: 200, text: event('1') } : { statusCode: 503, text: '' },
+  )
+  setRouters('one')
+  run()
+  for (let at = 1; at <= 7; at++) {
+    while (asked.length < at) {
+      await until(() => clock.pending() === 2 || asked.length >= at)
+      if (asked.length < at) clock.advance(500)
+    }
+  }
+  const waits = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0))
+  assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 500, 1_000])
+})
