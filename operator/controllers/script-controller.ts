@@ -5,6 +5,7 @@ import { type GivenScript, resolveScripts } from '../../core/catalog/resolve-scr
 import { selects } from '../../core/catalog/select.ts'
 import { type KnownServer, unknownTools } from '../../core/code/unknown-tools.ts'
 import { Fault } from '../../core/errors.ts'
+import { ApiError } from '../../core/kube/api-error.ts'
 import { readCatalog } from '../../core/kube/catalog.ts'
 import { type KubeObject, keyOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
@@ -141,7 +142,7 @@ function createLists({ client, slices }: Options): ListOf {
         known.set(key, found)
       } catch (error) {
         // A newer list is being written. Its slices will queue the scripts again.
-        if (!(error instanceof Fault)) throw error
+        if (error instanceof ApiError || !(error instanceof Fault)) throw error
         return { name }
       }
     }
