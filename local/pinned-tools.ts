@@ -42,8 +42,10 @@ export class PinnedTools {
         served: Served
       }
     | undefined
-  /** Digest of the changes that were last reported and stored. */
+  /** Digest of the changes that were last reported. */
   #reported: string | undefined
+  /** Digest of the tools that are stored because they differ from the approved ones, maybe by an earlier process. */
+  #stored: string | undefined
   /** The hidden characters that were last reported, as JSON. */
   #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()
@@ -57,6 +59,7 @@ export class PinnedTools {
     const { approvals, subject } = this.#options
     this.#loading ??= approvals.load(subject).then(kept => {
       this.#approved = kept?.approved
+      this.#stored = kept?.found && digestOfTools(kept.found)
     })
     return this.#loading
   }
@@ -68,6 +71,7 @@ export class PinnedTools {
     const kept = await approvals.load(subject)
     if (kept === undefined || canonicalJson(kept.approved) === canonicalJson(this.#approved)) return false
     this.#approved = kept.approved
+    this.#stored = kept.found && digestOfTools(kept.found)
     return true
   }
 
@@ -100,19 +104,22 @@ export class PinnedTools {
   ): void {
     const { subject, approvals, log } = this.#options
     const isFirst = this.#approved === undefined && approved !== undefined
+    const isApproved = this.#approved !== approved
     this.#approved = approved
-    if (!approved || (!isFirst && changes?.digest === this.#reported)) return
-    this.#reported = changes?.digest
+    if (!approved) return
     if (isFirst)
       log.info(
         { server: subject.server, tools: approved.length, digest: digestOfTools(approved) },
         'first tools approved',
       )
-    if (changes)
+    if (changes && changes.digest !== this.#reported)
       log.warn(
         { server: subject.server, pin, changes: changesLine(changes), digest: changes.digest },
         'tools changed since they were approved',
       )
+    this.#reported = changes?.digest
+    if (!isApproved && changes?.digest === this.#stored) return
+    this.#stored = changes?.digest
     const record = { approved: [...approved], ...(changes && { found: definitionsOf(found) }) }
     this.#saving = this.#saving
       .then(() => approvals.save(subject, record))
