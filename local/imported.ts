@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
 import { MAX_FILE_BYTES } from '../core/manifests.ts'
+import { ownValue } from '../core/own-value.ts'
 import { type ImportedConfig, importConfig } from './import/client-config.ts'
 import { fillVariables, type Lookup } from './import/variables.ts'
 
@@ -39,7 +40,7 @@ export function importedValue(
   env: Env,
 ): { value: string } | { problem: Problem } | undefined {
   for (const { secrets, inputs } of all) {
-    const parts = secrets[name]?.[key]
+    const parts = ownValue(ownValue(secrets, name), key)
     if (!parts) continue
     const filled = fillVariables(parts, lookupIn(env, inputs))
     if ('text' in filled) return { value: filled.text }
@@ -59,5 +60,7 @@ function variableOfInput(id: string): string {
 
 function lookupIn(env: Env, inputs: ImportedConfig['inputs']): Lookup {
   return part =>
-    part.kind === 'env' ? env[part.name] : (env[variableOfInput(part.id)] ?? inputs[part.id]?.default)
+    part.kind === 'env'
+      ? ownValue(env, part.name)
+      : (env[variableOfInput(part.id)] ?? ownValue(inputs, part.id)?.default)
 }

@@ -72,3 +72,22 @@ test('names of variables are upper case with underscores, and $$ escapes a refer
   assert.equal(variableOf({ name: 'my-app', key: 'api.key' }), 'MY_APP_API_KEY')
   assert.equal(expand('$(A)$$(A)$(B)', { A: '1' }), '1$(A)$(B)')
 })
+
+test('names that every object inherits are no values', async () => {
+  assert.equal(expand('$(constructor) $(toString)', {}), '$(constructor) $(toString)')
+  const values = new ValueResolver(
+    { secrets: [secret], configMaps: [configMap], imported: [], env: {} },
+    'default',
+  )
+  assert.ok('problem' in (await values.secret({ name: 'git-hub', key: 'constructor' })))
+  const configMapKeyRef = { name: 'settings', key: 'constructor' }
+  const { values: found, problems } = await values.env([{ name: 'A', valueFrom: { configMapKeyRef } }], [])
+  assert.deepEqual([found, problems.length], [{}, 1])
+})
+
+test('a ConfigMap without data has no variables, and is not missing', async () => {
+  const { data: _, ...empty } = configMap
+  const values = new ValueResolver({ secrets: [], configMaps: [empty], imported: [], env: {} }, 'default')
+  const { values: found, problems } = await values.env([], [{ configMapRef: { name: 'settings' } }])
+  assert.deepEqual([found, problems], [{}, []])
+})

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/errors.ts'
+import { ownValue } from '../core/own-value.ts'
 import { REASON } from '../crds/conditions.ts'
 import type { ConfigMap } from '../crds/config-map.ts'
 import type { EnvFrom, EnvVar } from '../crds/core-v1.ts'
@@ -69,7 +70,7 @@ export class ValueResolver {
     const manifest = this.#find(this.#places.secrets, ref.name)
     const imported = importedValue(this.#places.imported, ref, this.#places.env)
     const fromManifest = manifest
-      ? secretValues(manifest)[ref.key]
+      ? ownValue(secretValues(manifest), ref.key)
       : imported && 'value' in imported
         ? imported.value
         : undefined
@@ -108,7 +109,7 @@ export class ValueResolver {
     if (secretKeyRef) return this.secret(secretKeyRef)
     if (!configMapKeyRef) return { problem: { reason: REASON.clusterOnly, message: 'is for clusters only' } }
     const { name, key } = configMapKeyRef
-    const value = this.#find(this.#places.configMaps, name)?.data?.[key]
+    const value = ownValue(this.#find(this.#places.configMaps, name)?.data, key)
     if (value !== undefined) return { value }
     const message = `no ConfigMap "${name}" with the key "${key}" is among the paths: add its manifest`
     return { problem: { reason: REASON.configMapNotFound, message } }
@@ -116,7 +117,10 @@ export class ValueResolver {
 
   /** All values of the Secret or ConfigMap that `envFrom` names; undefined if its manifest is missing. */
   #allOf(from: EnvFrom): Record<string, string> | undefined {
-    if (from.configMapRef) return this.#find(this.#places.configMaps, from.configMapRef.name)?.data
+    if (from.configMapRef) {
+      const found = this.#find(this.#places.configMaps, from.configMapRef.name)
+      return found && (found.data ?? {})
+    }
     const secret = from.secretRef && this.#find(this.#places.secrets, from.secretRef.name)
     return secret && secretValues(secret)
   }
@@ -147,7 +151,7 @@ export function variableOf({ name, key }: KeyRef): string {
 /** Replaces `$(NAME)` by its value if known; `$$` is an escaped `$`, as in Kubernetes. Pure. */
 export function expand(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g, (whole, name: string | undefined) =>
-    name === undefined ? '$' : (values[name] ?? whole),
+    name === undefined ? '$' : (ownValue(values, name) ?? whole),
   )
 }
 

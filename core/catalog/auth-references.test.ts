@@ -62,3 +62,9 @@ test('of many unreadable revocations the first few are reported, and of too many
   assert.deepEqual([unreadable.length, unreadable.at(-1)], [6, 'cannot read 495 more lines'])
   assert.deepEqual(messages('jti 7\n'.repeat(10_001)), ['has more than 10000 lines'])
 })
+
+test('names that every object inherits are no keys of a ConfigMap', () => {
+  const jwt = [{ ...ISSUER, caBundle: { configMapKeyRef: { name: 'keys', key: 'constructor' } } }]
+  const { issuers, problems } = read({ jwt }, { keys: {} })
+  assert.deepEqual([issuers.get('own'), problems.map(({ reason }) => reason)], [{}, ['KeyNotFound']])
+})

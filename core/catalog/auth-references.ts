@@ -3,6 +3,7 @@ import type { GatewayAuth } from '../../crds/access.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Problem } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
+import { ownValue } from '../own-value.ts'
 import type { Revocation } from './access-config.ts'
 import type { ConfigMapValues } from './endpoint.ts'
 
@@ -48,7 +49,7 @@ function readKey(
   problems: Problem[],
 ): string | undefined {
   if (!ref) return undefined
-  const value = configMaps.get(ref.name)?.[ref.key]
+  const value = ownValue(configMaps.get(ref.name), ref.key)
   if (value === undefined)
     problems.push(
       configMaps.has(ref.name)

@@ -2,6 +2,7 @@
 import { MAX_HEADER_CHARACTERS } from '../../crds/core-v1.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { DEFAULT_USER_HEADERS } from '../../crds/server-auth.ts'
+import { ownValue } from '../own-value.ts'
 import type { Placement } from './accept.ts'
 import { connectionDigest } from './digests.ts'
 import { AUTHORITY_KEY, BEARER_KEY, serverHost, serverObjectName } from './object-names.ts'
@@ -89,7 +90,7 @@ function headersOf({ spec }: McpServer, configMaps: ConfigMapValues): EndpointHe
     if (valueFrom?.secretKeyRef) return [{ name, secret: valueFrom.secretKeyRef }]
     const { name: configMap = '', key = '' } = valueFrom?.configMapKeyRef ?? {}
     // ConfigMaps made from files end with a line break, which is not valid in a header.
-    const found = value ?? configMaps.get(configMap)?.[key]?.replace(/\r?\n$/, '')
+    const found = value ?? ownValue(configMaps.get(configMap), key)?.replace(/\r?\n$/, '')
     return found === undefined || found.length > MAX_HEADER_CHARACTERS ? [] : [{ name, value: found }]
   })
 }

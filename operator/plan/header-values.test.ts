@@ -35,3 +35,12 @@ test('a value that is too long is in no endpoint', () => {
   }
   assert.deepEqual([headersOf('v'.repeat(8_192)), headersOf('v'.repeat(8_193))], [1, 0])
 })
+
+test('a key that every object inherits is no value', () => {
+  const configMapKeyRef = { name: 'c', key: 'constructor' }
+  const spec = { ...server.spec, headers: [{ name: 'X', valueFrom: { configMapKeyRef } }] }
+  const reference = { kind: 'ConfigMap' as const, name: 'c', exists: true, digests: {}, values: {} }
+  assert.deepEqual(unsendableHeaders({ ...server, spec }, indexReferences([reference])), [])
+  const endpoint = endpointOf({ ...server, spec }, 'cluster', { configMaps: new Map([['c', {}]]) })
+  assert.deepEqual(endpoint.kind === 'http' && (endpoint.headers ?? []), [])
+})

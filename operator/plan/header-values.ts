@@ -1,5 +1,6 @@
 /** Headers whose value, taken from a ConfigMap, cannot be sent. Pure. */
 import type { Problem } from '../../core/errors.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { REASON } from '../../crds/conditions.ts'
 import { HEADER_VALUE, MAX_HEADER_CHARACTERS } from '../../crds/core-v1.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -9,7 +10,8 @@ import type { ReferenceIndex } from './references.ts'
 export function unsendableHeaders({ spec }: McpServer, references: ReferenceIndex): Problem[] {
   return spec.headers.flatMap(({ valueFrom }, index) => {
     const { name, key } = valueFrom?.configMapKeyRef ?? {}
-    const value = key === undefined ? undefined : references.get(`ConfigMap/${name}`)?.values?.[key]
+    const { values } = references.get(`ConfigMap/${name}`) ?? {}
+    const value = key === undefined ? undefined : ownValue(values, key)
     const why = value === undefined ? undefined : whyUnsendable(value)
     if (why === undefined) return []
     const path = `spec.headers[${index}].valueFrom.configMapKeyRef`

@@ -4,6 +4,7 @@ import { isBridged } from '../../core/catalog/endpoint.ts'
 import { certificateName, serverObjectName } from '../../core/catalog/object-names.ts'
 import type { Problem } from '../../core/errors.ts'
 import { canonicalJson, type JsonValue } from '../../core/json.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -180,7 +181,12 @@ function missing({ kind, name, key, path }: Use, found: Reference | undefined): 
 function digestOf(uses: readonly Use[], references: ReferenceIndex): string {
   const content = uses.map(use => {
     const { digests = {} } = find(references, use) ?? {}
-    return [use.kind, use.name, use.key ?? '', use.key === undefined ? digests : (digests[use.key] ?? '')]
+    return [
+      use.kind,
+      use.name,
+      use.key ?? '',
+      use.key === undefined ? digests : (ownValue(digests, use.key) ?? ''),
+    ]
   })
   return shortDigest(content)
 }
