@@ -36,6 +36,14 @@ test('mounts are merged by path, and tolerations are appended', () => {
   })
 })
 
+test('spread constraints merge if both the topology and what happens otherwise are the same, as in the API of Kubernetes', () => {
+  const ours = [{ topologyKey: 'host', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 1 }]
+  const soft = { topologyKey: 'host', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 2 }
+  const hard = { topologyKey: 'host', whenUnsatisfiable: 'DoNotSchedule', maxSkew: 5 }
+  const merged = merge({ topologySpreadConstraints: ours }, { topologySpreadConstraints: [hard, soft] })
+  assert.deepEqual(merged, { topologySpreadConstraints: [soft, hard] })
+})
+
 test('a variable or a volume is replaced as a whole, so that it never has two sources', () => {
   const ours = { env: [{ name: 'HOME', value: '/home' }], volumes: [{ name: 'home', emptyDir: {} }] }
   const theirs = {

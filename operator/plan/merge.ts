@@ -1,13 +1,15 @@
 /** Merges a manifest's pod or Service into the generated one: maps merge, lists merge by name, scalars replace. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { ownValue } from '../../core/own-value.ts'
 
-/** The key by which entries of these lists are matched; entries of other lists are matched by `name`. */
-const KEY_FIELDS: Readonly<Record<string, string>> = {
-  volumeMounts: 'mountPath',
-  volumeDevices: 'devicePath',
-  hostAliases: 'ip',
-  topologySpreadConstraints: 'topologyKey',
+/** The fields by which entries of these lists are matched, as in the API of Kubernetes; entries of other lists are matched by `name`. */
+const KEY_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  volumeMounts: ['mountPath'],
+  volumeDevices: ['devicePath'],
+  hostAliases: ['ip'],
+  topologySpreadConstraints: ['topologyKey', 'whenUnsatisfiable'],
 }
+const NAME = ['name']
 
 /** Lists whose entries are unions, such as a volume's source. Two entries cannot be merged, since the result would be invalid. */
 const REPLACED_ENTRIES: readonly string[] = ['env', 'volumes']
@@ -41,10 +43,12 @@ function mergeMaps(ours: JsonObject, theirs: JsonObject): JsonObject {
 
 function mergeLists(ours: JsonValue[], theirs: JsonValue[], field: string): JsonValue[] {
   if (!theirs.every(isObject) || !ours.every(isObject)) return theirs
-  const key = KEY_FIELDS[field] ?? 'name'
+  const keys = ownValue(KEY_FIELDS, field) ?? NAME
   const merged: JsonObject[] = [...ours]
   for (const entry of theirs) {
-    const at = merged.findIndex(other => other[key] !== undefined && other[key] === entry[key])
+    const at = merged.findIndex(other =>
+      keys.every(key => other[key] !== undefined && other[key] === entry[key]),
+    )
     if (at < 0) merged.push(entry)
     else merged[at] = REPLACED_ENTRIES.includes(field) ? entry : mergeMaps(merged[at] ?? {}, entry)
   }
