@@ -180,8 +180,8 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const override = (config: RouterConfig) => overridden(config, options)
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
-  const { runsScripts } = options
-  const publishing = { source, clock, children, countTokens, override, assumed, runsScripts }
+  const { runsScripts, log } = options
+  const publishing = { source, clock, children, countTokens, override, assumed, runsScripts, log }
   const publisher = new Publisher(publishing, nothing)
   const onRead = ({ servers, desired, secrets }: Reading) => {
     laptop.secrets = secrets

@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../core/async.ts'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { RouterConfig } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
 import type { InProcessSource } from '../router/source/in-process-source.ts'
 import type { Children } from './children.ts'
 import { configMapValues, type Desired } from './desire.ts'
@@ -20,6 +22,7 @@ export type PublisherDeps = {
   runsScripts?: boolean
   /** Applies the command line's options to the config. */
   override: (config: RouterConfig) => RouterConfig
+  log: Pick<Log, 'warn'>
 }
 
 /** Must be closed with `close`. */
@@ -81,18 +84,31 @@ export class Publisher {
     this.#untilHidden?.cancel()
   }
 
-  /** Counts the tokens of overridden descriptions if one is new, and then publishes again. */
+  /** Counts the tokens of new overridden descriptions, and then publishes again. Counts may end in another order than they began. */
   async #countDescriptions(): Promise<void> {
-    const overrides = this.#desired.servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
-    const texts = [...new Set(overrides.flatMap(({ description }) => description ?? []))]
-    const known = this.#descriptionTokens
-    if (texts.every(text => known.has(text))) return
+    const texts = this.#descriptions().filter(text => !this.#descriptionTokens.has(text))
+    if (texts.length === 0) return
     this.#counting++
-    // If the count fails, the router estimates the tokens.
-    const counts = await this.#deps.countTokens(texts).catch(() => [])
-    this.#counting--
-    this.#descriptionTokens = new Map(counts.map((tokens, at) => [texts[at] ?? '', tokens]))
-    this.publishSoon()
+    try {
+      const counts = await this.#deps.countTokens(texts)
+      const all = new Map(this.#descriptionTokens)
+      for (const [at, tokens] of counts.entries()) all.set(texts[at] ?? '', tokens)
+      const wanted = new Set(this.#descriptions())
+      this.#descriptionTokens = new Map([...all].filter(([text]) => wanted.has(text)))
+      this.publishSoon()
+    } catch (error) {
+      const detail = messageOf(error)
+      if (!this.#closed)
+        this.#deps.log.warn({ detail }, 'tokens of descriptions could not be counted: they are estimated')
+    } finally {
+      this.#counting--
+    }
+  }
+
+  /** The overridden descriptions of tools, each once. */
+  #descriptions(): string[] {
+    const overrides = this.#desired.servers.flatMap(({ spec }) => Object.values(spec.tools.overrides))
+    return [...new Set(overrides.flatMap(({ description }) => description ?? []))]
   }
 
   #resolve() {
