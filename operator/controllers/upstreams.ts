@@ -115,6 +115,7 @@ export class Upstreams {
     for (const name of secretsOf(endpoint)) {
       const values = await readSecret(this.#options.client, server.metadata.namespace, name, signal)
       if (values) secrets.set(name, values)
+      else secrets.delete(name)
     }
   }
 
