@@ -21,7 +21,7 @@ export type ChangedHere = ChangedPackage & {
   approve(): Promise<void>
 }
 
-/** How many records `changedPackages` reads. */
+/** How many records of one package `changedPackages` reads. */
 const MAX_FILES = 1_000
 
 /** The records are stored separately from the installations, so that a repeated installation is compared too. */
@@ -56,7 +56,10 @@ export function createIntegrityRecords(cacheFolder: string): Compare {
 /** The versions of a package that were refused on this machine because their content had changed. */
 export async function changedPackages(cacheFolder: string, name: string): Promise<ChangedHere[]> {
   const folder = folderOf(cacheFolder)
-  const names = (await readdir(folder).catch(() => [])).filter(file => file.endsWith('.json'))
+  const begins = (['npm', 'pypi'] as const).map(kind => readableName({ kind, package: name, version: '' }))
+  const names = (await readdir(folder).catch(() => [])).filter(
+    file => file.endsWith('.json') && begins.some(begin => file.startsWith(begin)),
+  )
   const found = await Promise.all(
     names.slice(0, MAX_FILES).map(async file => {
       const kept = await read(join(folder, file))
@@ -78,12 +81,21 @@ function folderOf(cacheFolder: string): string {
   return join(cacheFolder, 'integrity')
 }
 
-function fileName({ kind, package: name, version, platform = '' }: PackageRecord): string {
-  const readable = `${kind}-${name.replaceAll('/', '+')}@${version}`.replace(/[^\w.@+-]/g, '_')
+function fileName(record: PackageRecord): string {
+  const { package: name, version, platform = '' } = record
   const exact = createHash('sha256')
     .update(JSON.stringify([name, version, platform]))
     .digest('hex')
-  return `${readable.slice(0, 180)}-${exact.slice(0, 8)}.json`
+  return `${readableName(record)}-${exact.slice(0, 8)}.json`
+}
+
+/** The beginning of the names of a package's files, if the version is empty. */
+function readableName({
+  kind,
+  package: name,
+  version,
+}: Pick<PackageRecord, 'kind' | 'package' | 'version'>): string {
+  return `${kind}-${name.replaceAll('/', '+')}@${version}`.replace(/[^\w.@+-]/g, '_').slice(0, 180)
 }
 
 /** The content of a file. `found`: the integrity that was refused last. */
