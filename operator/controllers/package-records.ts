@@ -16,6 +16,7 @@ import {
   type PackageReport,
   packageReports,
   packagesObject,
+  unrecorded,
   withReports,
 } from '../plan/package-records.ts'
 import type { Taken } from '../plan/plan.ts'
@@ -25,7 +26,7 @@ import { isOwnedBy } from '../runtime/owner-reference.ts'
 
 /** How many ConfigMaps' contents are remembered; others are read again. */
 const MAX_REMEMBERED = 4_000
-const NOTHING: Kept = { otherContent: [], taken: [] }
+const NOTHING: Kept = { otherContent: [], unrecorded: [], taken: [] }
 
 export type PackageRecordsOptions = {
   client: Pick<KubeClient, 'get'>
@@ -34,8 +35,11 @@ export type PackageRecordsOptions = {
   log: Log
 }
 
-/** `otherContent`: reports that contradict the records. `taken`: the ConfigMap, if another owner has one with its name. */
-export type Kept = { otherContent: PackageReport[]; taken: Taken[] }
+/**
+ * `otherContent`: reports that contradict the records. `unrecorded`: those that the records have no room for. `taken`: the ConfigMap, if
+ * another owner has one with its name.
+ */
+export type Kept = { otherContent: PackageReport[]; unrecorded: PackageReport[]; taken: Taken[] }
 
 export class PackageRecords {
   readonly #options: PackageRecordsOptions
@@ -57,21 +61,19 @@ export class PackageRecords {
     const reports = packageReports(server, pods)
     const approved = approvedIntegrity(object)
     const remembered = this.#remembered(object)
-    if (remembered && isUpToDate(remembered, reports, approved))
-      return { otherContent: contradicting(remembered, reports), taken: [] }
+    if (remembered && isUpToDate(remembered, reports, approved)) return compared(remembered, reports)
     // A write replaces all records, so they are first read from the API server: the cache may lag behind.
     const found = await this.#read(object, signal)
-    if (found === 'taken') return { otherContent: [], taken: [refOf(packagesObject(server, NONE))] }
+    if (found === 'taken') return { ...NOTHING, taken: [refOf(packagesObject(server, NONE))] }
     if (found === 'damaged') return NOTHING
     const known = withReports(found, reports, approved)
-    if (isUpToDate(found, reports, approved))
-      return { otherContent: contradicting(found, reports), taken: [] }
+    if (isUpToDate(found, reports, approved)) return compared(found, reports)
     const { applier, caches, log } = this.#options
     const written = await applier.apply(object, [packagesObject(server, known)], caches.find, signal)
     if (written.refused !== undefined) throw new Fault('bad_request', written.refused)
     const { length: records } = known.records
     log.info({ server: keyOf(object), records, approved }, 'packages recorded')
-    return { otherContent: contradicting(known, reports), taken: written.taken }
+    return { ...compared(known, reports), taken: written.taken }
   }
 
   /** The records as last read, if the cache has no other version of the ConfigMap. */
@@ -108,6 +110,10 @@ export class PackageRecords {
 }
 
 const NONE: KnownPackages = { records: [] }
+
+function compared(known: KnownPackages, reports: readonly PackageReport[]): Kept {
+  return { otherContent: contradicting(known, reports), unrecorded: unrecorded(known, reports), taken: [] }
+}
 
 function isUpToDate(
   known: KnownPackages,

@@ -14,6 +14,8 @@ import {
   PACKAGES_KEY,
   packageReports,
   packagesObject,
+  unrecorded,
+  unrecordedProblem,
   withReports,
 } from './package-records.ts'
 
@@ -90,6 +92,12 @@ test('the maximum number of records fits into a ConfigMap and is read back', () 
   }))
   const known = withReports({ records: [] }, reports, undefined)
   assert.equal(known.records.length, MAX_RECORDS)
+  const [left, ...others] = unrecorded(known, reports)
+  assert.deepEqual([left?.record.version, others], [`1.0.${MAX_RECORDS}`, []])
+  assert.match(
+    left ? unrecordedProblem(server, left).message : '',
+    /1000 versions.*ConfigMap greeter-packages/,
+  )
   const text = packagesObject(server, known).data?.[PACKAGES_KEY] ?? ''
   assert.ok(text.length < MAX_OBJECT_BYTES / 2)
   assert.deepEqual(parseKnown(text), known)

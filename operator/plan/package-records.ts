@@ -19,7 +19,7 @@ import { labelsOf, packagesName } from './names.ts'
 export const PACKAGES_KEY = 'packages.json'
 /** The init container that installs the package of a server. */
 export const INSTALLER = 'install'
-/** About 200 KiB. Further installations are not recorded. */
+/** About 200 KiB. Further installations are not recorded, which the status says. */
 export const MAX_RECORDS = 1_000
 
 /** What a pod reports that it installed. */
@@ -74,6 +74,20 @@ export function otherContentProblem({ pod, record }: PackageReport): Problem {
     reason: REASON.integrityChanged,
     path: `spec.${kind}`,
     message: `the pod ${pod} runs other content of ${name} ${version} than was recorded first: ${integrity}. Delete the pod: the next one is compared before it starts`,
+  }
+}
+
+/** Reports that have no record, because the records are full. */
+export function unrecorded({ records }: KnownPackages, reports: readonly PackageReport[]): PackageReport[] {
+  return reports.filter(({ record }) => !recorded(records, record))
+}
+
+export function unrecordedProblem({ metadata }: McpServer, { record }: PackageReport): Problem {
+  const { kind, package: name, version } = record
+  return {
+    reason: REASON.tooLarge,
+    path: `spec.${kind}`,
+    message: `${name} ${version} is not recorded, so its content is not compared: ${MAX_RECORDS} versions are recorded already. Delete the ConfigMap ${packagesName(metadata.name)}: what runs is then recorded again`,
   }
 }
 

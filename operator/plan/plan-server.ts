@@ -21,7 +21,7 @@ import { ANNOTATION, labelsOf } from './names.ts'
 import { installPolicy, serverPolicy } from './network-policy.ts'
 import { openImage } from './open-image.ts'
 import { claimsInUse, packageClaim } from './package-claim.ts'
-import { otherContentProblem } from './package-records.ts'
+import { otherContentProblem, unrecordedProblem } from './package-records.ts'
 import { serverPermission } from './permitted.ts'
 import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
@@ -56,6 +56,7 @@ export function planServer(world: ServerWorld): ServerPlan {
     ...objections.filter(({ refuses }) => !refuses).map(plain),
     ...openImage(server, world.settings),
     ...world.otherContent.map(otherContentProblem),
+    ...(world.unrecorded ?? []).slice(0, 1).map(report => unrecordedProblem(server, report)),
     ...(world.certificate?.problem ? [world.certificate.problem] : []),
   ]
   const refusals = [

@@ -77,6 +77,8 @@ export type ServerWorld = {
   references: readonly Reference[]
   /** Reports of its pods that contradict the records and were not approved. */
   otherContent: readonly PackageReport[]
+  /** Reports of its pods that could not be recorded. */
+  unrecorded?: readonly PackageReport[]
   taken: readonly Taken[]
   /** Only of a server with `tls`. */
   certificate?: ServerCertificate
