@@ -71,10 +71,9 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 function createAnswer(options: ConsoleServerOptions, stopping: AbortSignal): Answer {
   const { page, view } = options
   let openStreams = 0
-  const events: Answer = async (request, response) => {
+  const events = async (request: IncomingMessage, response: ServerResponse, requested: string | null) => {
     if (openStreams >= MAX_STREAMS)
       return sendError(response, 503, `${MAX_STREAMS} pages of this console are open: close one.`)
-    const requested = new URL(request.url ?? '', 'http://console').searchParams.get('gateway')
     const gateway = requested === null ? undefined : placeIn(requested)
     if (requested !== null && (!gateway || !view.hasGateway(gateway))) throw noGateway(requested)
     const { authorization } = request.headers
@@ -86,11 +85,14 @@ function createAnswer(options: ConsoleServerOptions, stopping: AbortSignal): Ans
   return async (request, response) => {
     const refusal = refusalOf(request)
     if (refusal !== undefined) return sendError(response, 403, refusal)
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://console')
+    const url = URL.parse(request.url ?? '', 'http://console')
+    if (!url) return sendError(response, 400, 'The target of the request is no URL.')
+    const { pathname, searchParams } = url
     const asset = ASSET_PATH.exec(pathname)?.[1]
     if (request.method === 'GET' && (pathname === '/' || asset !== undefined))
       return sendFile(response, page, asset)
-    if (request.method === 'GET' && pathname === '/console/events') return events(request, response)
+    if (request.method === 'GET' && pathname === '/console/events')
+      return events(request, response, searchParams.get('gateway'))
     const [, namespace = '', name = '', rest = ''] = GATEWAY_PATH.exec(pathname) ?? []
     if (rest === '') return sendError(response, 404, 'Nothing is served here.')
     const gateway = { namespace, name }
