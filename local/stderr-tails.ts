@@ -1,8 +1,10 @@
 /** Keeps the last lines that each server wrote to its standard error, for the console. */
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { StdioLog } from '../core/mcp/client/stdio/stdio-rpc.ts'
 
 /** How many lines of a server are kept. */
 const MAX_LINES = 300
+/** Of how many servers: those that wrote last, so that removed ones do not fill the places. */
 const MAX_SERVERS = 500
 
 export type StderrTails = {
@@ -13,10 +15,9 @@ export type StderrTails = {
 }
 
 export function createStderrTails(): StderrTails {
-  const tails = new Map<string, string[]>()
+  const tails = new BoundedMap<string[]>(MAX_SERVERS)
   const keep = (server: string, line: string): void => {
     const lines = tails.get(server) ?? []
-    if (lines.length === 0 && tails.size >= MAX_SERVERS) return
     tails.set(server, lines)
     lines.push(line)
     if (lines.length > MAX_LINES) lines.shift()
