@@ -4,6 +4,8 @@ import type { Clock, Timer } from '../core/async.ts'
 
 /** `onChange` is called after this time without a change, since editors and git change many files at once. */
 const DEBOUNCE_MS = 100
+/** `onChange` is called after this time at the latest, since a file that is written all the time must not keep other changes waiting. */
+const LONGEST_MS = 1_000
 
 export type FolderWatch = {
   folders: readonly string[]
@@ -17,21 +19,37 @@ export type FolderWatch = {
 
 /** Resolves once the watcher is ready; returns a function that stops it. */
 export async function watchFolders(options: FolderWatch, clock: Clock): Promise<() => Promise<void>> {
-  let timer: Timer | undefined
+  const debounce = createDebounce(clock, options.onChange)
   const watcher = watch([...options.folders], {
     depth: options.depth,
     ignoreInitial: true,
     ignorePermissionErrors: true,
   })
   watcher.on('all', (_event, file) => {
-    if (!options.concerns(file)) return
-    timer?.cancel()
-    timer = clock.after(DEBOUNCE_MS, options.onChange)
+    if (options.concerns(file)) debounce.changed()
   })
   watcher.on('error', options.onError)
   await new Promise<void>(resolve => watcher.once('ready', resolve))
   return async () => {
-    timer?.cancel()
+    debounce.cancel()
     await watcher.close()
+  }
+}
+
+/** Calls `report` once for each burst of changes. */
+export function createDebounce(clock: Clock, report: () => void): { changed(): void; cancel(): void } {
+  let timer: Timer | undefined
+  let latest: number | undefined
+  return {
+    changed() {
+      const now = clock.now()
+      latest ??= now + LONGEST_MS
+      timer?.cancel()
+      timer = clock.after(Math.min(DEBOUNCE_MS, latest - now), () => {
+        latest = undefined
+        report()
+      })
+    },
+    cancel: () => timer?.cancel(),
   }
 }
