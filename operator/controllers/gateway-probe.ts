@@ -180,11 +180,12 @@ export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: st
 
 /** One MCP handshake for each state of the Deployment, repeated while it fails. Returns undefined while no router is available. */
 async function handshakeWith(
-  { caches, clock, random, connect = connectSdkClient }: GatewayProbeOptions,
+  options: GatewayProbeOptions,
   key: string,
   memory: Memory,
   signal: AbortSignal,
 ): Promise<Seen['handshake']> {
+  const { caches, clock } = options
   const { namespace, name } = placeOf(key)
   const { metadata, status } = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`) ?? {}
   if (!status?.availableReplicas) {
@@ -196,6 +197,19 @@ async function handshakeWith(
   const last = memory.seen?.handshake
   if (last && memory.handshakeState === state && (last.ok || clock.now() < memory.nextHandshakeAt))
     return last
+  const handshake = await tryHandshake(options, key, memory, signal)
+  // An attempt without a result, which threw, is repeated.
+  memory.handshakeState = state
+  return handshake
+}
+
+async function tryHandshake(
+  { caches, clock, random, connect = connectSdkClient }: GatewayProbeOptions,
+  key: string,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<NonNullable<Seen['handshake']>> {
+  const { namespace, name } = placeOf(key)
   const url = `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`
   const limit = deadline(
     clock,
@@ -216,7 +230,6 @@ async function handshakeWith(
     return { ok: false, message: error.message }
   } finally {
     limit.clear()
-    memory.handshakeState = state
   }
 }
 
