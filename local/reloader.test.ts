@@ -29,20 +29,31 @@ function watch(t: TestContext, given?: string) {
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'server.yaml'), SERVER)
   const readings: Reading[] = []
+  let onRead = () => {}
   const reloader = new Reloader({
     files: new ManifestFiles([folder]),
     env: {},
     gateway: given,
     digestKey: randomBytes(32),
     clock: createManualClock(0),
-    onRead: reading => readings.push(reading),
+    onRead: reading => {
+      readings.push(reading)
+      onRead()
+    },
     onFindings: () => {},
   })
   const write = (text: string, name = 'gateway.yaml') => {
     writeFileSync(join(folder, name), text)
     return reloader.reload()
   }
-  return { write, served: () => readings.at(-1)?.desired, count: () => readings.length }
+  return {
+    write,
+    served: () => readings.at(-1)?.desired,
+    count: () => readings.length,
+    onRead: (run: () => void) => {
+      onRead = run
+    },
+  }
 }
 
 for (const [what, text] of Object.entries(BROKEN)) {
@@ -70,4 +81,16 @@ test('a gateway whose manifest breaks keeps its last valid state, and a broken s
   await write(BROKEN['an unknown field'] as string)
   assert.equal(served()?.gateway?.spec.auth?.tokens?.secretName, 'callers')
   await watch(t).write(SERVER.replace('command', 'comand'), 'other.yaml')
+})
+
+test('a change that comes just as a read ends is read too', async t => {
+  const { write, served, onRead } = watch(t)
+  let late: Promise<void> | undefined
+  onRead(() => {
+    // Runs after the last read has ended, and before its callers know.
+    late ??= Promise.resolve().then(() => write(gateway('{ auth: { tokens: { secretName: late } } }')))
+  })
+  await write(GOOD)
+  await late
+  assert.equal(served()?.gateway?.spec.auth?.tokens?.secretName, 'late')
 })

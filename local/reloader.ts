@@ -43,23 +43,30 @@ export class Reloader {
    */
   reload(): Promise<void> {
     this.#again = true
-    this.#running ??= this.#loop().finally(() => {
-      this.#running = undefined
-    })
+    this.#running ??= this.#loop()
     return this.#running
   }
 
   async #loop(): Promise<void> {
-    while (this.#again) {
-      this.#again = false
-      const { clock, onRead } = this.#deps
-      const reading = await readPaths({ ...this.#deps, current: this.#desired, now: clock.now() })
-      const { desired } = reading
-      if (desired.undecided && !this.#desired) throw new Fault('bad_request', desired.undecided.message)
-      this.#desired = desired
-      onRead(reading)
-      this.#report(reading)
+    try {
+      while (this.#again) {
+        this.#again = false
+        await this.#read()
+      }
+    } finally {
+      // Not after the promise has settled: a call in between would get this promise, and its change would not be read.
+      this.#running = undefined
     }
+  }
+
+  async #read(): Promise<void> {
+    const { clock, onRead } = this.#deps
+    const reading = await readPaths({ ...this.#deps, current: this.#desired, now: clock.now() })
+    const { desired } = reading
+    if (desired.undecided && !this.#desired) throw new Fault('bad_request', desired.undecided.message)
+    this.#desired = desired
+    onRead(reading)
+    this.#report(reading)
   }
 
   #report({ problems, notes }: Reading): void {
