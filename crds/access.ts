@@ -9,11 +9,12 @@ const name = z.string().min(1).max(253)
 const pattern = z.string().min(1).max(2_048)
 const requiredKey = configMapKeyRef.omit({ optional: true })
 const words = z.array(z.string().min(1).max(1_024))
+/** `http://` with a backslash, or with a name below `.svc.`, could lead out of the cluster: URL parsers read a backslash as a slash. */
 const httpsUrl = z
   .string()
   .max(2_048)
   .regex(
-    /^(?:https:\/\/[^\s/?#]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|[^\s/?#:]+\.svc(?:\.[^\s/?#:]+)?)(?::\d+)?)(?:\/[^\s?#]*)?$/,
+    /^(?:https:\/\/[^\s/?#\\]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|[\w.-]+\.svc(?:\.cluster\.local)?)(?::\d+)?)(?:\/[^\s?#]*)?$/,
     'must be an https:// URL; http:// only on loopback and for Services of the cluster (*.svc)',
   )
 
