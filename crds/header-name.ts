@@ -8,6 +8,8 @@ const PROTOCOL_HEADERS = [
   'content-length',
   'content-type',
   'host',
+  'mcp-method',
+  'mcp-name',
   'mcp-protocol-version',
   'mcp-session-id',
   'transfer-encoding',

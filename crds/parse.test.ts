@@ -161,3 +161,12 @@ test('problems never contain the value of a secret', () => {
   assert.ok(text.includes('base64') && text.includes('user or password'))
   assert.ok(!text.includes(value))
 })
+
+test('headers of the protocol itself, those of revision 2026-07-28 included, cannot be set', () => {
+  const headers = ['Mcp-Session-Id', 'Mcp-Method', 'mcp-name', 'X-Team'].map(name => ({ name, value: 'a' }))
+  assert.deepEqual(problemsOf(server({ remote: { url: 'https://x.org' }, headers })), [
+    'spec.headers[0].name Invalid',
+    'spec.headers[1].name Invalid',
+    'spec.headers[2].name Invalid',
+  ])
+})
