@@ -1,9 +1,9 @@
 /** Installs a PyPI package into a separate virtual environment: with uv if it is installed, otherwise with Python's venv and pip. */
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Fault } from '../errors.ts'
 import type { Installed, InstallOptions, PackageSource } from './install.ts'
+import { readEntryPoints, scriptsOf, takeDigest } from './pypi-digest.ts'
 import { type RunOptions, run } from './run.ts'
 
 const OLDEST_PYTHON = [3, 10] as const
@@ -31,7 +31,7 @@ export async function installPypi(
   const { packages, info, ...installed } = await readInstalled(source, venv)
   const { version } = installed
   const variant = basename(dirname(packages))
-  await options.verify?.({ version, variant, integrity: await digestOfFiles(packages, info) })
+  await options.verify?.({ version, variant, integrity: await takeDigest({ venv, packages, info }) })
   return installed
 }
 
@@ -83,28 +83,10 @@ async function readInstalled(
   const info = (await readdir(packages)).find(name => isInfoOf(name, source.package))
   if (info === undefined)
     throw new Fault('io', `${source.package} was installed, but its metadata was not found.`)
-  const entries = await readFile(join(packages, info, 'entry_points.txt'), 'utf8').catch(() => '')
+  const scripts = scriptsOf(await readEntryPoints(packages, info), 'console')
   const version = info.slice(0, -'.dist-info'.length).split('-').at(-1) ?? ''
-  const program = join(venv, 'bin', chooseScript(source, consoleScripts(entries)))
+  const program = join(venv, 'bin', chooseScript(source, scripts))
   return { version, program, packages, info }
-}
-
-/** Files that differ between installations: those that the installer writes, and scripts, which contain the path of the environment. */
-const VARYING_FILES =
-  /^\.\.|\.pyc$|\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
-
-/** Digest of the files that the package's RECORD lists. It is the same with uv and pip; uv does not report the digest of the archive. */
-async function digestOfFiles(packages: string, info: string): Promise<string | undefined> {
-  const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
-  const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
-  const files = [...new Set(names)].filter(name => !VARYING_FILES.test(name) && !isAbsolute(name)).sort()
-  if (files.length === 0) return undefined
-  const digest = createHash('sha256')
-  for (const name of files) {
-    const content = await readFile(join(packages, name)).catch(() => Buffer.alloc(0))
-    digest.update(`${name}\0${createHash('sha256').update(content).digest('hex')}\n`)
-  }
-  return `files-sha256-${digest.digest('hex')}`
 }
 
 function isInfoOf(folder: string, name: string): boolean {
@@ -118,11 +100,6 @@ function normalized(name: string): string {
     .replace(/\[.*$/, '')
     .replace(/[-_.]+/g, '-')
     .toLowerCase()
-}
-
-function consoleScripts(entryPoints: string): string[] {
-  const section = /^\[console_scripts\]\s*$([\s\S]*?)(?=^\[|$(?![\s\S]))/m.exec(entryPoints)?.[1] ?? ''
-  return [...section.matchAll(/^\s*([^\s=#;]+)\s*=/gm)].map(match => match[1] ?? '')
 }
 
 /** The requested script, otherwise the only one, otherwise the one with the package's name. */

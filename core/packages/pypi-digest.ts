@@ -1,0 +1,70 @@
+/** The digest of the files that a PyPI package installed. It is the same with uv and pip; uv does not report the digest of the archive. */
+import { createHash } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+
+/** A package in a virtual environment. `packages`: site-packages; `info`: the name of the folder with its metadata. */
+export type InstalledFiles = { venv: string; packages: string; info: string }
+
+/** Files that the installer writes. */
+const VARYING_FILES = /\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
+const COMPILED = /(^|\/)__pycache__\/[^/]+\.pyc$/
+
+/**
+ * Digest of the files that the package's RECORD lists; undefined if it lists none. Deletes the compiled modules beside their source: pip's
+ * differ each time, and Python would run one that the wheel brings without comparing it with its source (PEP 552).
+ */
+export async function takeDigest({ venv, packages, info }: InstalledFiles): Promise<string | undefined> {
+  const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
+  const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
+  const entries = await readEntryPoints(packages, info)
+  const generated = [...scriptsOf(entries, 'console'), ...scriptsOf(entries, 'gui')]
+  const scripts = new Set(generated.map(name => resolve(venv, 'bin', name)))
+  const counts = (name: string) =>
+    !isAbsolute(name) &&
+    !VARYING_FILES.test(name) &&
+    !COMPILED.test(name) &&
+    !scripts.has(resolve(packages, name))
+  const files = [...new Set(names)].filter(counts).sort()
+  const digest = createHash('sha256')
+  for (const name of files) {
+    const content = await contentOf(resolve(packages, name), resolve(venv))
+    digest.update(`${name}\0${createHash('sha256').update(content).digest('hex')}\n`)
+  }
+  await deleteCompiled(names, packages, resolve(venv))
+  return files.length > 0 ? `files-sha256-${digest.digest('hex')}` : undefined
+}
+
+export function readEntryPoints(packages: string, info: string): Promise<string> {
+  return readFile(join(packages, info, 'entry_points.txt'), 'utf8').catch(() => '')
+}
+
+/** Names of the scripts that the installer generates. */
+export function scriptsOf(entryPoints: string, kind: 'console' | 'gui'): string[] {
+  const section = new RegExp(`^\\[${kind}_scripts\\]\\s*$([\\s\\S]*?)(?=^\\[|$(?![\\s\\S]))`, 'm')
+  const lines = section.exec(entryPoints)?.[1] ?? ''
+  return [...lines.matchAll(/^\s*([^\s=#;]+)\s*=/gm)].map(match => match[1] ?? '')
+}
+
+/** In scripts, the installer replaces `#!python` by the path of the environment's Python, which is taken out again. */
+async function contentOf(file: string, venv: string): Promise<Buffer> {
+  if (!isWithin(file, venv)) return Buffer.alloc(0)
+  const content = await readFile(file).catch(() => Buffer.alloc(0))
+  const bin = join(venv, 'bin')
+  if (dirname(file) !== bin) return content
+  // As bytes: a program need not be text. Latin-1 has a character for each.
+  const path = Buffer.from(bin).toString('latin1')
+  return Buffer.from(content.toString('latin1').replaceAll(path, ''), 'latin1')
+}
+
+async function deleteCompiled(names: readonly string[], packages: string, venv: string): Promise<void> {
+  const folders = names.map(name =>
+    resolve(packages, COMPILED.test(name) ? dirname(name) : join(dirname(name), '__pycache__')),
+  )
+  for (const folder of new Set(folders))
+    if (isWithin(folder, venv)) await rm(folder, { recursive: true, force: true })
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}${sep}`)
+}
