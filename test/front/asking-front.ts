@@ -56,6 +56,8 @@ type FrontOptions = {
   capabilities?: JsonObject
   openToAll?: boolean
   maxStreams?: number
+  /** Whether callers have the header `x-caller` as the id of their identity. Otherwise, all are anonymous. */
+  knowsCallers?: boolean
 }
 
 /** Listens on a free port until the test ends; the test advances its clock. */
@@ -63,7 +65,12 @@ export async function startAskingFront(t: TestContext, options: FrontOptions = {
   const { key = 'key', owner = 'one', capabilities = CAPABILITIES, openToAll } = options
   const clock = createManualClock(systemClock.now())
   const sessions = createSessions({ key, owner, clock })
-  const clients = createClients({ clock, signer: sessions.signer, maxStreams: options.maxStreams })
+  const clients = createClients({
+    clock,
+    signer: sessions.signer,
+    maxStreams: options.maxStreams,
+    distinguishesCallers: () => options.knowsCallers ?? false,
+  })
   const inFlight = new InFlight()
   const handler = createAskingHandler(capabilities, () => clock.advance(GATHER_MS))
   const strays: string[] = []
@@ -73,9 +80,11 @@ export async function startAskingFront(t: TestContext, options: FrontOptions = {
   })
   const server = createServer(async (request, raw) => {
     const { method, headers } = request
-    if (method === 'GET') endpoint.get(ROUTE, headers, ANONYMOUS, raw)
-    else if (method === 'DELETE') endpoint.remove(headers, ANONYMOUS, raw)
-    else endpoint.post(ROUTE, headers, await bodyOf(request), ANONYMOUS, raw)
+    const id = (options.knowsCallers && headers['x-caller']?.toString()) || ''
+    const identity = { ...ANONYMOUS, id }
+    if (method === 'GET') endpoint.get(ROUTE, headers, identity, raw)
+    else if (method === 'DELETE') endpoint.remove(headers, identity, raw)
+    else endpoint.post(ROUTE, headers, await bodyOf(request), identity, raw)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {

@@ -96,7 +96,7 @@ test('a repeated call with another method, name or arguments is refused, and the
     ),
   ]) {
     assert.equal(errorOf(answer).code, -32602)
-    assert.match(String(errorOf(answer).message), /same name and arguments; call the tool again/)
+    assert.match(String(errorOf(answer).message), /another name or other arguments; call the tool again/)
   }
   const meta = { traceparent: '00-1-2-03' }
   assert.deepEqual(textOf(await call(front, 'ask', ONE, more, meta)), [{ result: ANSWERS.form }])
@@ -234,6 +234,24 @@ test('at most 1,024 calls wait; the question of one more is refused', async t =>
   assert.match(String(answer.error.message), /too many calls wait/)
   front.clock.advance(TEN_MINUTES_MS)
   assert.equal(front.clients.held.size, 0)
+})
+
+test('of callers with credentials, one may let a sixteenth of the calls wait, and of the characters unless one call is longer', async t => {
+  const front = await startAskingFront(t, { knowsCallers: true })
+  const callAs = (caller: string, args: JsonObject) => {
+    const body = modern('tools/call', { name: 'ask', arguments: args }, DECLARED)
+    return post(front.url, body, { ...modernHeaders('tools/call', 'ask'), 'x-caller': caller })
+  }
+  const refused = async (caller: string, args: JsonObject) => {
+    const [answer] = textOf(await callAs(caller, args)) as [{ error: JsonObject }]
+    assert.match(String(answer.error.message), /too many calls wait/)
+  }
+  await Promise.all(Array.from({ length: 64 }, () => askedBy(callAs('red', ONE))))
+  await refused('red', ONE)
+  const long = { ...ONE, filler: 'x'.repeat(2 * 1024 * 1024) }
+  await askedBy(callAs('blue', long))
+  await refused('blue', long)
+  await askedBy(callAs('green', long))
 })
 
 test('the bodies of all waiting calls are bounded in size together, and released when calls continue', async t => {

@@ -61,7 +61,7 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const heartbeats = new Heartbeats(clock)
   const streams = new Streams(heartbeats, maxStreams, distinguishesCallers)
   const asks = new ClientRequests(clock, signer)
-  const held = new HeldCalls(clock, signer)
+  const held = new HeldCalls(clock, signer, distinguishesCallers)
   const levels = new BoundedMap<string>(MAX_CLIENTS)
   const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
   const ending = new AbortController()

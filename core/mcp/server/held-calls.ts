@@ -7,6 +7,7 @@ import { ANSWER_WITHIN_MS, unanswered } from './client-requests.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { HeldCall } from './held-call.ts'
 import type { PostResponse } from './post-response.ts'
+import { shareOf } from './shares.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_HELD = 1_024
@@ -16,13 +17,15 @@ const MAX_HELD_CHARACTERS = 16 * 1024 * 1024
 export class HeldCalls {
   readonly #clock: Clock
   readonly #signer: Signer
+  readonly #distinguishesCallers: () => boolean
   readonly #held = new Map<string, { call: HeldCall; timer: Timer }>()
   #characters = 0
   #ended = false
 
-  constructor(clock: Clock, signer: Signer) {
+  constructor(clock: Clock, signer: Signer, distinguishesCallers: () => boolean) {
     this.#clock = clock
     this.#signer = signer
+    this.#distinguishesCallers = distinguishesCallers
   }
 
   get size(): number {
@@ -83,8 +86,20 @@ export class HeldCalls {
     this.#characters -= held.call.characters
   }
 
-  #isFull({ characters }: HeldCall): boolean {
-    return this.#held.size >= MAX_HELD || this.#characters + characters > MAX_HELD_CHARACTERS
+  #isFull(call: HeldCall): boolean {
+    if (this.#held.size >= MAX_HELD || this.#characters + call.characters > MAX_HELD_CHARACTERS) return true
+    return this.#distinguishesCallers() && this.#usesItsShare(call)
+  }
+
+  /** Whether the caller of a call has used its share. One call may be longer than the share of characters. */
+  #usesItsShare({ identityId, characters }: HeldCall): boolean {
+    const own = this.#held
+      .values()
+      .filter(({ call }) => call.identityId === identityId)
+      .toArray()
+    const total = own.reduce((sum, { call }) => sum + call.characters, characters)
+    const isTooLong = own.length > 0 && total > shareOf(identityId, MAX_HELD_CHARACTERS)
+    return own.length >= shareOf(identityId, MAX_HELD) || isTooLong
   }
 }
 

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../json.ts'
 import type { Notification } from '../protocol/json-rpc.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import { frame, HEARTBEAT, STREAM_HEAD, whenClosed } from './post-response.ts'
+import { shareOf } from './shares.ts'
 
 /** The client and route of a stream. */
 export type StreamOwner = {
@@ -27,9 +28,6 @@ export type Stream = StreamOwner & {
 
 export const MAX_STREAMS = 4_096
 const MAX_STREAMS_PER_CLIENT = 4
-/** If callers are distinguished by credentials: the share of all streams that one caller, and that all anonymous callers together, may use. */
-const SHARE_OF_A_CALLER = 1 / 16
-const SHARE_OF_ANONYMOUS = 1 / 2
 /** A client that leaves more than this unread is disconnected; it may reconnect. */
 const MAX_UNSENT_BYTES = 256 * 1024
 
@@ -63,7 +61,7 @@ export class Streams {
   refusal(caller: string): string | undefined {
     if (this.#all.size + this.#reserved >= this.#limit) return 'All event streams are in use'
     if (!this.#distinguishesCallers()) return undefined
-    const most = Math.ceil(this.#limit * (caller === '' ? SHARE_OF_ANONYMOUS : SHARE_OF_A_CALLER))
+    const most = shareOf(caller, this.#limit)
     if ((this.#ofCaller.get(caller) ?? 0) < most) return undefined
     const who = caller === '' ? 'Callers without a credential have' : 'This caller has'
     return `${who} ${most} event streams open, the most at once: close some`
