@@ -63,7 +63,8 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
   const asks = new ClientRequests(clock, signer)
   const held = new HeldCalls(clock, signer, distinguishesCallers)
   const levels = new BoundedMap<string>(MAX_CLIENTS)
-  const subscriptions = new Subscriptions(clock, client => streams.newest(client) !== undefined)
+  const hasStream = (client: string) => streams.newest(client) !== undefined
+  const subscriptions = new Subscriptions(clock, hasStream, distinguishesCallers)
   const ending = new AbortController()
   return {
     ...{ clock, signer, distinguishesCallers, heartbeats, streams, asks, held, levels, subscriptions },

@@ -4,10 +4,13 @@ import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { Subscription } from '../upstream.ts'
 import type { McpHandler, McpRoute } from './handler.ts'
+import { shareOf } from './shares.ts'
 
 /** The client key of a session, or a symbol for a stream, which ends its subscriptions itself. */
 export type Subscriber = string | symbol
 
+/** `caller`: the id of the caller's identity. `entries`: by route and URI. */
+type Subscribed = { caller: string; entries: Map<string, Entry> }
 type Entry = { stop: AbortController; answer: Promise<McpResponse> }
 
 export const MAX_URIS = 1_000
@@ -29,15 +32,17 @@ export class Subscriptions {
   readonly #clock: Clock
   /** Whether a client has an open stream. */
   readonly #hasStream: (client: string) => boolean
-  /** By route and URI. */
-  readonly #subscribers = new Map<Subscriber, Map<string, Entry>>()
+  readonly #distinguishesCallers: () => boolean
+  /** Oldest first. */
+  readonly #subscribers = new Map<Subscriber, Subscribed>()
   #isChecking = false
   /** Subscribers without a stream at the last check. */
   #missed: ReadonlySet<Subscriber> = new Set()
 
-  constructor(clock: Clock, hasStream: (client: string) => boolean) {
+  constructor(clock: Clock, hasStream: (client: string) => boolean, distinguishesCallers: () => boolean) {
     this.#clock = clock
     this.#hasStream = hasStream
+    this.#distinguishesCallers = distinguishesCallers
   }
 
   /** Number of subscribers. */
@@ -52,7 +57,7 @@ export class Subscriptions {
     subscriber: Subscriber,
     subscription: Subscription,
   ): Promise<McpResponse> {
-    const entries = this.#entriesOf(subscriber)
+    const entries = this.#entriesOf(subscriber, subscription.caller.identity.id)
     const key = keyOf(route, subscription.uri)
     const known = entries.get(key)
     if (known) return known.answer
@@ -74,31 +79,43 @@ export class Subscriptions {
   /** Does nothing if there is no such subscription. */
   unsubscribe(subscriber: Subscriber, route: McpRoute, uri: string): void {
     const key = keyOf(route, uri)
-    const entry = this.#subscribers.get(subscriber)?.get(key)
+    const entry = this.#subscribers.get(subscriber)?.entries.get(key)
     if (entry) this.#remove(subscriber, key, entry)
   }
 
   /** Ends the subscriptions of one subscriber. */
   end(subscriber: Subscriber): void {
-    const entries = this.#subscribers.get(subscriber)
+    const ended = this.#subscribers.get(subscriber)
     this.#subscribers.delete(subscriber)
-    for (const { stop } of entries?.values() ?? []) stop.abort()
+    for (const { stop } of ended?.entries.values() ?? []) stop.abort()
   }
 
   endAll(): void {
     for (const subscriber of [...this.#subscribers.keys()]) this.end(subscriber)
   }
 
-  /** Beyond 4,096 subscribers, ends the oldest session's subscriptions: its client may be gone. Streams have their own limit. */
-  #entriesOf(subscriber: Subscriber): Map<string, Entry> {
+  #entriesOf(subscriber: Subscriber, caller: string): Map<string, Entry> {
     const known = this.#subscribers.get(subscriber)
-    if (known) return known
-    const oldest = this.size >= MAX_SUBSCRIBERS ? this.#sessions().next().value : undefined
-    if (oldest !== undefined) this.end(oldest)
+    if (known) return known.entries
+    this.#makeRoom(caller)
     const entries = new Map<string, Entry>()
-    this.#subscribers.set(subscriber, entries)
+    this.#subscribers.set(subscriber, { caller, entries })
     if (!this.#isChecking) this.#checkLater()
     return entries
+  }
+
+  /**
+   * Ends the subscriptions of the caller's oldest session if it has used its share, or if there are too many subscribers: its client may be
+   * gone. If the caller has no session, the oldest of all ends. Streams have their own limit.
+   */
+  #makeRoom(caller: string): void {
+    const own = this.#sessions()
+      .filter(session => this.#subscribers.get(session)?.caller === caller)
+      .toArray()
+    const hasUsedShare = this.#distinguishesCallers() && own.length >= shareOf(caller, MAX_SUBSCRIBERS)
+    if (!hasUsedShare && this.size < MAX_SUBSCRIBERS) return
+    const oldest = own[0] ?? this.#sessions().next().value
+    if (oldest !== undefined) this.end(oldest)
   }
 
   #sessions() {
@@ -120,7 +137,7 @@ export class Subscriptions {
 
   #remove(subscriber: Subscriber, key: string, entry: Entry): void {
     entry.stop.abort()
-    const entries = this.#subscribers.get(subscriber)
+    const entries = this.#subscribers.get(subscriber)?.entries
     if (entries?.get(key) === entry) entries.delete(key)
     if (entries?.size === 0) this.#subscribers.delete(subscriber)
   }
