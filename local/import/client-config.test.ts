@@ -122,3 +122,31 @@ test('secrets are recognised by name and by format', () => {
   assert.equal(secretArgument(['--token=x']), 0)
   assert.equal(secretArgument(['--token', '--verbose', '-m', 'key']), -1)
 })
+
+test('a variable of the file of variables counts unless `env` sets it', () => {
+  const entry = { command: 'node', envFile: '.env', env: { A: '${X}', B: null } }
+  const files = {
+    readEnvFile: () => ({ A: 'file', B: 'file', constructor: 'file' }) as Record<string, string>,
+  }
+  const { servers, secrets } = imported({ mcpServers: { a: entry } }, files)
+  assert.deepEqual(
+    servers[0]?.manifest.spec.env.map(({ name }) => name),
+    ['B', 'constructor', 'A'],
+  )
+  assert.deepEqual(secrets['a-secrets']?.A, [{ kind: 'env', name: 'X' }])
+})
+
+test('names that differ only in characters that a key cannot have get keys of their own', () => {
+  const headers = { X$Key: '${ONE}', X_Key: '${TWO}', 'X!Key': '${THREE}' }
+  const { servers, secrets } = imported({ mcpServers: { a: { url: 'https://x.org/mcp', headers } } })
+  const given = servers[0]?.manifest.spec.headers.map(({ name, valueFrom }) => [
+    name,
+    secrets['a-secrets']?.[valueFrom?.secretKeyRef?.key ?? ''],
+  ])
+  const variable = (name: string) => [{ kind: 'env', name }]
+  assert.partialDeepStrictEqual(given, [
+    ['X$Key', variable('ONE')],
+    ['X_Key', variable('TWO')],
+    ['X!Key', variable('THREE')],
+  ])
+})

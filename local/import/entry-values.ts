@@ -66,7 +66,7 @@ export function namedValues(
   return allValid ? list : undefined
 }
 
-/** The variables of the dotenv file `envFile`; all count as secrets. If the path is invalid, reports a problem and returns undefined. */
+/** The variables of the dotenv file `envFile`, except those that `env` sets; all count as secrets. If the path is invalid, reports a problem and returns undefined. */
 export function fileValues(
   entry: JsonObject,
   secrets: NamedParts,
@@ -81,9 +81,9 @@ export function fileValues(
   if (file === undefined) return undefined
   try {
     const values = context.readEnvFile(resolve(context.folders.workspace, file))
-    return Object.entries(values).map(([name, text = '']) =>
-      reference(name, [{ kind: 'text', text }], secrets, context),
-    )
+    const env = new Map(isObject(entry.env) ? Object.entries(entry.env) : [])
+    const wanted = Object.entries(values).filter(([name]) => (env.get(name) ?? null) === null)
+    return wanted.map(([name, text = '']) => reference(name, [{ kind: 'text', text }], secrets, context))
   } catch (error) {
     const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
     context.note(UNREADABLE, `could not be read, so its variables are not set: ${why}`, path)
@@ -124,9 +124,16 @@ function namedValue(name: string, parts: Part[], secrets: NamedParts, context: E
 
 /** Adds the value to the entry's Secret, and returns a reference to it. */
 function reference(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
-  const key = name.replaceAll(/[^-._a-zA-Z0-9]/g, '_')
+  const key = freeKey(name.replaceAll(/[^-._a-zA-Z0-9]/g, '_'), secrets)
   secrets[key] = parts
   return { name, valueFrom: { secretKeyRef: { name: context.secretName, key } } }
+}
+
+/** Different names can become the same key. */
+function freeKey(wanted: string, secrets: NamedParts): string {
+  let key = wanted
+  for (let number = 2; Object.hasOwn(secrets, key); number++) key = `${wanted}_${number}`
+  return key
 }
 
 function codeOf(error: unknown): string | undefined {

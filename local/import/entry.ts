@@ -90,8 +90,7 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
   const words = commandLine(entry, context)
   const fromFile = fileValues(entry, secrets, context)
   const fromEntry = namedValues(entry, 'env', secrets, context)
-  const names = new Set(fromEntry?.map(({ name }) => name))
-  const env = fromEntry && fromFile && [...fromFile.filter(({ name }) => !names.has(name)), ...fromEntry]
+  const env = fromEntry && fromFile && [...fromFile, ...fromEntry]
   const cwd = entry.cwd
   if (cwd !== undefined && typeof cwd !== 'string') {
     context.problem('InvalidType', 'must be a folder in quotes', ['cwd'])
