@@ -173,7 +173,7 @@ function noteFields(entry: JsonObject, context: EntryContext): void {
     if (field === 'oauth' || field === 'auth') {
       context.note(
         'LoginNotImported',
-        'is not used: a login in the browser is not supported, give a token under headers',
+        'is not used: give a token under headers, or write an McpServer with auth.perUser.oauth for a login in the browser',
         [field],
       )
     } else context.note('UnknownField', 'is not used', [field])
