@@ -10,15 +10,23 @@ import type { McpHandler, McpRequest } from './handler.ts'
 
 type Question = readonly [key: string, request: ServerRequest]
 
-/** A server that still asks after this many repetitions is refused. */
+/** A server that still asks after this many answers is refused. */
 export const MAX_ROUNDS = 16
 const MAX_QUESTIONS = 32
-/** Delay before the request is repeated for a reply without questions, with which the server only asks to be called again. */
-const RETRY_DELAY_MS = 250
+/** Delays before the request is repeated for replies without questions, with which the server only asks to be called again. */
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 5_000
+/** How long such replies are accepted in a row. The call's own deadline is the caller's signal, which some callers never abort. */
+const MAX_PAUSES_MS = 10 * 60_000
 
 const NOTHING_WANTED: JsonRpcError = {
   code: INTERNAL_ERROR,
   message: 'The server needs answers to continue, but names neither a question nor a state to continue from.',
+}
+
+const NEVER_DONE: JsonRpcError = {
+  code: INTERNAL_ERROR,
+  message: 'The server still asks to be called again after 10 minutes.',
 }
 
 /** Resolves with the first reply without questions. Rejects with the Fault of the request's signal, or of an unanswered question. */
@@ -29,14 +37,18 @@ export async function answerInputRounds(
   clock: Clock,
 ): Promise<McpResponse> {
   let result = first
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  const pauses = new Pauses(clock, request.caller.signal)
+  for (let round = 0; round < MAX_ROUNDS; ) {
     const { requestState, inputRequests } = result
     const questions = readQuestions(inputRequests)
     const refused = refusal(questions, request)
     if (refused) return { error: refused }
     // Without a state, the repeated request would be a new call.
     if (questions.length === 0 && requestState === undefined) return { error: NOTHING_WANTED }
-    if (questions.length === 0) await delay(clock, RETRY_DELAY_MS, request.caller.signal)
+    if (questions.length > 0) {
+      round++
+      pauses.reset()
+    } else if (!(await pauses.next())) return { error: NEVER_DONE }
     const answers = await askAll(questions, request)
     if ('error' in answers) return { error: answers.error }
     const { responses } = answers
@@ -51,6 +63,34 @@ export async function answerInputRounds(
   }
   const message = `The server still asks for more after ${MAX_ROUNDS} rounds of answers.`
   return { error: { code: INTERNAL_ERROR, message } }
+}
+
+/** Ever longer pauses between repetitions of a request. */
+class Pauses {
+  readonly #clock: Clock
+  readonly #signal: AbortSignal
+  #nextMs = FIRST_PAUSE_MS
+  #leftMs = MAX_PAUSES_MS
+
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock
+    this.#signal = signal
+  }
+
+  reset(): void {
+    this.#nextMs = FIRST_PAUSE_MS
+    this.#leftMs = MAX_PAUSES_MS
+  }
+
+  /** Waits; resolves with false at once if the time for pauses is over. Rejects with the reason of the signal. */
+  async next(): Promise<boolean> {
+    if (this.#leftMs <= 0) return false
+    const ms = this.#nextMs
+    this.#nextMs = Math.min(2 * ms, LONGEST_PAUSE_MS)
+    this.#leftMs -= ms
+    await delay(this.#clock, ms, this.#signal)
+    return true
+  }
 }
 
 /** The error for a reply whose questions need capabilities that the caller did not declare; undefined if it declared all. */
