@@ -72,7 +72,7 @@ export function desire(
     runsScripts,
     now,
   })
-  problems.push(...resolved.problems.map(problem => locate(problem, manifests)))
+  problems.push(...resolved.problems.map(problem => locate(problem, manifests, gateway)))
   // Since nothing is observed, `starting` is the state of every server that shall run.
   const running = resolved.config.servers.flatMap(({ name, status }) => {
     const place = places.get(name)
@@ -158,13 +158,12 @@ function onePerName(
   problems: Problem[],
 ) {
   const places = new Map<string, PlacedServer>()
-  const namespace = gateway?.metadata.namespace ?? DEFAULT_NAMESPACE
   const servers = manifests.flatMap(place =>
     place.manifest.kind === 'McpServer' ? [{ server: place.manifest, place }] : [],
   )
-  const inNamespace = ({ server }: { server: McpServer }) =>
-    (server.metadata.namespace ?? DEFAULT_NAMESPACE) === namespace
-  const candidates = gateway ? servers.filter(inNamespace) : servers
+  const candidates = gateway
+    ? servers.filter(({ server }) => namespaceOf(server) === namespaceOf(gateway))
+    : servers
   for (const { server, place } of candidates) {
     const { name } = server.metadata
     if (!places.has(name)) places.set(name, { server, folder: place.folder })
@@ -176,9 +175,22 @@ function onePerName(
   return places
 }
 
-/** The problem with the place of its manifest. */
-function locate({ kind, name, ...found }: ResolveProblem, manifests: readonly PlacedManifest[]): Problem {
+function namespaceOf({ metadata }: PlacedManifest['manifest']): string {
+  return metadata.namespace ?? DEFAULT_NAMESPACE
+}
+
+/** The problem with the place of its manifest. Without a gateway, the first server of a name is used, whatever its namespace. */
+function locate(
+  { kind, name, ...found }: ResolveProblem,
+  manifests: readonly PlacedManifest[],
+  gateway: McpGateway | undefined,
+): Problem {
   const problem = { ...found, message: `${name}: ${found.message}` }
-  const place = manifests.find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)
+  const place = manifests.find(
+    ({ manifest }) =>
+      manifest.kind === kind &&
+      manifest.metadata.name === name &&
+      (!gateway || namespaceOf(manifest) === namespaceOf(gateway)),
+  )
   return place ? placedIn(place, problem) : problem
 }
