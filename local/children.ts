@@ -255,6 +255,7 @@ class SharedUpstream {
       attach: listener => upstream.attach?.(listener),
       tell: (client, notification) => upstream.tell?.(client, notification),
       forget: client => upstream.forget?.(client),
+      sessions: () => upstream.sessions?.() ?? 0,
       close: async () => {
         if (!held) return
         held = false

@@ -28,6 +28,8 @@ export class LazyUpstream implements Upstream {
   readonly #life = new AbortController()
   readonly #listeners = new Set<(event: UpstreamEvent) => void>()
   #made: Promise<Upstream> | undefined
+  /** What `#made` resolved with. */
+  #upstream: Upstream | undefined
   #failed: { error: unknown; at: number } | undefined
   #listener: SessionListener | undefined
 
@@ -68,6 +70,10 @@ export class LazyUpstream implements Upstream {
     void this.#made?.then(made => made.forget?.(client)).catch(() => {})
   }
 
+  sessions(): number {
+    return this.#upstream?.sessions?.() ?? 0
+  }
+
   async close(): Promise<void> {
     this.#life.abort(new Fault('upstream_unreachable', 'the gateway no longer runs this server'))
     const made = await this.#made?.catch(() => undefined)
@@ -94,6 +100,7 @@ export class LazyUpstream implements Upstream {
       this.#make(this.#life.signal).then(
         upstream => {
           this.#failed = undefined
+          this.#upstream = upstream
           upstream.onEvent(event => this.#emit(event))
           if (this.#listener) upstream.attach?.(this.#listener)
           return upstream

@@ -1,0 +1,72 @@
+/** The servers of a laptop, as the router's pool sees them. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../core/async.ts'
+import type { RouterServer } from '../core/catalog/router-config.ts'
+import { createLog } from '../core/log.ts'
+import { createCaller } from '../core/mcp/caller.ts'
+import { connectRemote } from '../core/mcp/client/connect.ts'
+import { parseManifest } from '../crds/parse.ts'
+import { callOf } from '../test/support/call.ts'
+import { createManualClock } from '../test/support/manual-clock.ts'
+import { startSdk1 } from '../test/upstreams/http/sdk1.ts'
+import { createApprovals } from './approvals.ts'
+import { createCatalogCache } from './catalog-cache.ts'
+import { Children, type DesiredServer } from './children.ts'
+import { LazyUpstream } from './lazy-upstream.ts'
+import { createSlots } from './start-slots.ts'
+
+test("the sessions of a server's clients are counted, also of one that is created on first use", async t => {
+  const remote = await startSdk1('stateful')
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-children-'))
+  const clock = createManualClock()
+  const spec = { url: remote.url, transport: 'streamable-http', sessions: 'perClient' } as const
+  const children = new Children({
+    approvals: createApprovals(folder),
+    launch: () =>
+      new LazyUpstream(
+        async () => connectRemote({ ...spec, startTimeoutMs: 5_000 }, { clock: systemClock }),
+        clock,
+      ),
+    discovery: {
+      clock,
+      random: () => 0.5,
+      countTokens: async texts => texts.map(text => text.length),
+      cache: createCatalogCache(folder),
+      starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
+      log: createLog({ level: 'silent' }),
+      onChange: () => {},
+      onDiscovered: () => {},
+    },
+  })
+  t.after(async () => {
+    await children.close()
+    await remote.close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+  children.apply([desired(remote.url)])
+  const upstream = children.connect({
+    name: 'counter',
+    endpoint: { kind: 'local', id: 'counter' },
+  } as RouterServer)
+  assert.equal(upstream.sessions?.(), 0)
+  const call = callOf({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 })
+  for (const client of ['ann', 'ben'])
+    await upstream.request({ ...call, caller: createCaller({ client }) }, AbortSignal.timeout(5_000))
+  assert.equal(upstream.sessions?.(), 2)
+})
+
+function desired(url: string): DesiredServer {
+  const { manifest } = parseManifest({
+    apiVersion: 'portolan.dev/v1alpha1',
+    kind: 'McpServer',
+    metadata: { name: 'counter' },
+    spec: { remote: { url }, sessions: 'perClient' },
+  })
+  assert.equal(manifest?.kind, 'McpServer')
+  const inputs = { env: {}, headers: {}, secrets: [], problems: [], digest: '', files: '' }
+  return { server: manifest as DesiredServer['server'], folder: '.', inputs, users: [], knowsCallers: false }
+}
