@@ -54,7 +54,7 @@ async function findPython(options: RunOptions): Promise<string> {
   const [major, minor] = OLDEST_PYTHON
   const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`
   for (const python of PYTHONS) if (await succeeds(python, ['-c', check], options)) return python
-  options.signal.throwIfAborted()
+  if (options.signal.aborted) throw new Fault('cancelled', 'The installation was cancelled.')
   throw packageManagerMissing(
     `Neither uv nor Python ${major}.${minor} or newer with venv was found on the PATH.`,
   )

@@ -41,7 +41,12 @@ export function run(command: string, args: string[], options: RunOptions): Promi
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => tail.add(text))
     const stop = () => killGroup(child.pid)
-    const timer = setTimeout(stop, options.limitMs ?? INSTALLER_LIMIT_MS)
+    const { limitMs = INSTALLER_LIMIT_MS } = options
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      stop()
+    }, limitMs)
     options.signal.addEventListener('abort', stop, { once: true })
     const done = () => {
       clearTimeout(timer)
@@ -56,7 +61,8 @@ export function run(command: string, args: string[], options: RunOptions): Promi
       done()
       if (code === 0) return resolve(stdout)
       if (options.signal.aborted) return reject(new Fault('cancelled', 'The installation was cancelled.'))
-      const end = code === null ? `was ended by ${signal}` : `ended with code ${code}`
+      const late = `was ended because it took longer than ${limitMs / 1_000} s`
+      const end = isLate ? late : code === null ? `was ended by ${signal}` : `ended with code ${code}`
       reject(new Fault('io', `\`${[command, ...args.slice(0, 2)].join(' ')}\` ${end}:\n${tail.text()}`))
     })
   })
