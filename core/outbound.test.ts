@@ -1,14 +1,18 @@
 /** Remote servers behind a real HTTP proxy: what it is asked for, TLS through it, refusals, and addresses that are not allowed. */
 import assert from 'node:assert/strict'
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../test/support/call.ts'
 import { type RecordingProxy, startProxy } from '../test/support/proxy.ts'
 import { startSdk1 } from '../test/upstreams/http/sdk1.ts'
 import { systemClock } from './async.ts'
+import type { HostGuard } from './host-guard.ts'
 import { connectRemote } from './mcp/client/connect.ts'
 import { createRemoteGuard } from './mcp/client/remote-guard.ts'
+import { createOutbound } from './outbound.ts'
 import { readProxies } from './proxies.ts'
 
 const never = new AbortController().signal
@@ -75,4 +79,15 @@ test('the proxy is not asked for addresses that are not allowed, given or resolv
     })
     assert.deepEqual(proxy.connects, [], url)
   }
+})
+
+test('a proxy that does not answer in time is reported as such', async t => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  t.after(() => silent.close())
+  const outbound = createOutbound({ timeoutMs: 50, guard: { proxyFor: () => ({ origin }) } as HostGuard })
+  const target = { hostname: 'mcp.example.test', protocol: 'http:', port: '80' }
+  const error = await new Promise(resolve => outbound(target, resolve))
+  assert.equal((error as Error).message, 'The HTTP proxy cannot be reached (timeout)')
 })

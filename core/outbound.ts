@@ -54,9 +54,10 @@ async function openTunnel(
   const { hostname, protocol } = target
   const host = isIPv6(hostname) ? `[${hostname}]` : hostname
   const to = `${host}:${target.port || (protocol === 'https:' ? 443 : 80)}`
-  const request = connectRequest(proxy, to, AbortSignal.timeout(timeoutMs))
+  const limit = AbortSignal.timeout(timeoutMs)
+  const request = connectRequest(proxy, to, limit)
   const { status, socket } = await answerTo(request).catch(cause => {
-    const code = 'code' in cause ? String(cause.code) : 'timeout'
+    const code = 'code' in cause && !limit.aborted ? String(cause.code) : 'timeout'
     throw unreachable(`The HTTP proxy cannot be reached (${code})`, { code }, cause)
   })
   if (status === OK) return socket
