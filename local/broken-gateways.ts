@@ -6,7 +6,7 @@ import { nearestWord } from '../crds/nearest.ts'
 
 const KINDS = ['McpServer', 'McpGateway', 'McpScript']
 /** Matches text of an McpGateway in a document that has no kind, or whose kind is not known because of a syntax error. */
-const GATEWAY_TEXT = /\bMcpGat|^\s*["']?(?:access|rateLimits)["']?\s*:/m
+const GATEWAY_TEXT = /\bMcpGat|^[ \t]*["']?(?:access|rateLimits)["']?\s*:/m
 
 /** Returns one problem for each such manifest, with its line. `text`: the content of the file. */
 export function brokenGateways(
