@@ -255,22 +255,18 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   if (options.watch) await watch(laptop, options)
 }
 
-async function end({
-  life,
-  stopWatching,
-  publisher,
-  router,
-  children,
-  logins,
-  tokens,
-  reaper,
-}: Laptop): Promise<void> {
+/** Closes all parts, also if one of them fails. Rejects with the error of the router. */
+async function end(laptop: Laptop): Promise<void> {
+  const { life, stopWatching, publisher, router, children, logins, tokens, reaper } = laptop
   life.abort()
   await Promise.allSettled(stopWatching.map(stop => stop()))
   publisher.close()
-  await router?.close()
-  await children.close()
-  await Promise.allSettled([logins.close(), tokens.close(), reaper.close()])
+  try {
+    await router?.close()
+  } finally {
+    await Promise.allSettled([children.close()])
+    await Promise.allSettled([logins.close(), tokens.close(), reaper.close()])
+  }
 }
 
 /** Becomes true once every server has a list or has failed and the router serves these lists; stays true from then on. */
