@@ -86,8 +86,11 @@ test('a proxy that does not answer in time is reported as such', async t => {
   await once(silent, 'listening')
   const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
   t.after(() => silent.close())
-  const outbound = createOutbound({ timeoutMs: 50, guard: { proxyFor: () => ({ origin }) } as HostGuard })
+  const guard: HostGuard = { check: () => {}, proxyFor: () => ({ origin }) }
+  const outbound = createOutbound({ timeoutMs: 50, guard })
   const target = { hostname: 'mcp.example.test', protocol: 'http:', port: '80' }
-  const error = await new Promise(resolve => outbound(target, resolve))
-  assert.equal((error as Error).message, 'The HTTP proxy cannot be reached (timeout)')
+  const error = await new Promise<Error | null>(resolve =>
+    outbound(target, (...[failure]) => resolve(failure)),
+  )
+  assert.equal(error?.message, 'The HTTP proxy cannot be reached (timeout)')
 })
