@@ -1,4 +1,4 @@
-/** Authenticates pods with a router of their own by their ServiceAccount tokens. */
+/** Authenticates pods, such as those with a sidecar router, and the operator by their ServiceAccount tokens. */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -20,8 +20,8 @@ export type AuthenticatorOptions = {
 }
 
 /**
- * Whose token an `Authorization` header has, or why it is refused. With `reviewMs`, the API server must have accepted it within this time,
- * too. Never rejects.
+ * Returns the identity of the token in an `Authorization` header, or why it is refused. With `reviewMs`, the API server must also have
+ * accepted the token at most this many milliseconds ago. Never rejects.
  */
 export type Authenticator = (
   authorization: string | undefined,
@@ -37,7 +37,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return async (authorization, reviewMs) => {
     const token = readBearer(authorization)
     if (typeof token !== 'string') return NO_TOKEN
-    // What was verified without a review counts for nothing where one is asked for.
+    // A token that was verified without a review, or for another `reviewMs`, is verified again.
     const key = `${hash('sha256', token, 'base64')} ${reviewMs ?? ''}`
     const known = good.get(key)
     if (known && isTrusted(known, clock)) return known.identity

@@ -43,7 +43,7 @@ export function createSilence(agent: Dispatcher, clock: Clock): Silence {
   }
 }
 
-/** A replica that refuses connections is closing: it still answers the requests it has accepted. */
+/** False only if there is no response in time. A replica that refuses connections is closing: it still answers the requests it has accepted. */
 async function isAlive(agent: Dispatcher, origin: string, clock: Clock): Promise<boolean> {
   const late = new AbortController()
   const timer = clock.after(HEALTH_CHECK_TIMEOUT_MS, () => late.abort())

@@ -1,4 +1,4 @@
-/** The page /debug/users: who has something of their own at which server. Programs of this machine may end it; no page in a browser may. */
+/** The page /debug/users: the users of each server with `sessions: perUser`. Programs of this machine may close a user's upstream; no page in a browser may. */
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { type App, type OnRequest, respond } from './app.ts'
@@ -7,7 +7,7 @@ export const USERS_PATH = '/debug/users'
 
 export type UsersPage = Pick<Pool, 'users' | 'endUser'>
 
-/** `here` admits requests of this machine alone. */
+/** `here` admits only requests from this machine. */
 export function addUsersPage({ fastify }: App, { users, endUser }: UsersPage, here: OnRequest): void {
   fastify.get(USERS_PATH, { onRequest: here }, (_request, reply) => reply.send(users()))
   fastify.delete<{ Params: { server: string; user: string } }>(
@@ -17,7 +17,7 @@ export function addUsersPage({ fastify }: App, { users, endUser }: UsersPage, he
   )
 }
 
-/** Of the requests that `here` admits, those that no page in a browser has sent. */
+/** Admits those requests that `here` admits, except those sent by a page in a browser, which have an Origin or Sec-Fetch-Site header. */
 export function notOfPage(here: OnRequest): OnRequest {
   return (request, reply, done) =>
     here(request, reply, () => {

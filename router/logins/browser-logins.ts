@@ -1,4 +1,4 @@
-/** Logins that browsers have begun. Their state is encrypted in a cookie until the browser comes back, so that any replica can continue. */
+/** Logins in progress in a browser. Their state is encrypted in a cookie until the browser comes back, so that any replica can continue. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -8,9 +8,10 @@ import type { PendingLogin } from '../../core/mcp/client/http/login.ts'
 import type { User } from '../../core/mcp/user.ts'
 import type { Seal } from './seal.ts'
 
-/** What a browser logs in to: with `of`, the upstream's URL, for a user; without it, an issuer of this URL, to find out who the user is. */
+/** What a browser logs in to: with `user`, the upstream for this user; without it, an issuer of the gateway, to find out who the user is. */
 export type BrowserLogin = {
   server: string
+  /** The URL of the upstream, or of the issuer. */
   of: string
   user?: User
   /** The id of the user whom the link was made for. */
@@ -20,12 +21,12 @@ export type BrowserLogin = {
 /** Where to redirect the browser, and the cookie to set. */
 export type BrowserStep = { to: URL; cookie: string }
 
-/** What the redirected browser brings back. */
+/** The query parameters with which the authorization server redirects the browser back (RFC 6749, section 4.1.2; `iss`: RFC 9207). */
 export type BrowserAnswer = { state: string; code: string; iss: string | undefined }
 
 export type BegunLogin = BrowserLogin & { login: PendingLogin; untilMs: number }
 
-/** Browsers do not store larger cookies, including names and attributes. */
+/** Browsers store cookies of up to 4096 bytes, including name and attributes. */
 const MAX_COOKIE_CHARACTERS = 3_800
 /** A browser has this long to come back. */
 export const PENDING_MS = 10 * 60_000
@@ -35,7 +36,7 @@ const STATE_BYTES = 32
 export class BrowserLogins {
   readonly #seal: Seal
   readonly #clock: Clock
-  /** States that were used, since each is valid once. At another replica, the cookie is deleted by then and the code has been exchanged. */
+  /** States that were used here, since each is valid once. If one is used again at another replica, its code has already been exchanged. */
   readonly #used = new BoundedMap<true>(MAX_USED)
 
   constructor(seal: Seal, clock: Clock) {
@@ -43,7 +44,7 @@ export class BrowserLogins {
     this.#clock = clock
   }
 
-  /** `start` begins the login with this state. Throws Faults. */
+  /** Creates a state, and calls `start` to begin the login with it. Throws Faults. */
   async begin(
     about: BrowserLogin,
     start: (state: string) => Promise<PendingLogin & { url: URL }>,
@@ -53,13 +54,16 @@ export class BrowserLogins {
     const pending: BegunLogin = { ...about, login, untilMs: this.#clock.now() + PENDING_MS }
     const cookie = this.#seal.close(JSON.stringify(pending), state)
     if (cookie.length > MAX_COOKIE_CHARACTERS)
-      throw new Fault('upstream_protocol', 'The authorization server describes itself at too great a length')
+      throw new Fault(
+        'upstream_protocol',
+        'The metadata of the authorization server is too long for a cookie',
+      )
     return { to, cookie }
   }
 
   /**
-   * Throws Fault bad_request unless this browser began it, a short time ago. `server`: that of the address which the browser came back to; without one it is
-   * the address for answers of issuers. A code that an authorization server sent to one must not be exchanged at another (the mix-up of RFC 9700, section 4.4).
+   * Returns the login with this state. Throws Fault bad_request unless this browser began it within PENDING_MS and has not used it yet. `server`: the one
+   * that the address names to which the browser came back; undefined at the address for answers of issuers. A code that an authorization server sent to one must not be exchanged at another (the mix-up of RFC 9700, section 4.4).
    */
   take(state: string, cookie: string, server: string | undefined): BegunLogin {
     if (this.#used.has(state)) throw loginOver('StateUsed')
@@ -76,7 +80,7 @@ export class BrowserLogins {
   }
 }
 
-/** Browsers get the same message for every reason, which only the audit stream names. */
+/** Browsers get the same message for every reason; only the audit stream names the reason. */
 export function loginOver(reason: string): Fault {
   return new Fault('bad_request', 'This login was not begun here, or is over', { details: { reason } })
 }

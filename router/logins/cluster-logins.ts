@@ -27,7 +27,7 @@ export type ClusterLogins = {
 export type ClusterLoginsOptions = {
   key: Uint8Array
   secret: (name: string) => SecretValues | undefined
-  /** As in AuthenticationOptions. */
+  /** Which addresses may be reached, as in AuthenticationOptions. */
   remotes: RemoteRules
   clock: Clock
   log: Log
@@ -55,10 +55,11 @@ export function createClusterLogins({
   const tokens: ClusterLogins['tokens'] = (server, user) =>
     host.tokens(server.name, user, () => loginServer(server))
   const unwritten = () => store.unwritten(name => host.serverOf(name) !== undefined)
-  const handingOver = { logins, renewals, unwritten, clock, log }
-  return { host, tokens, logins, store, renewals, handOver: () => handOver(handingOver) }
+  const handOverOptions = { logins, renewals, unwritten, clock, log }
+  return { host, tokens, logins, store, renewals, handOver: () => handOver(handOverOptions) }
 }
 
+/** What users log in to at a server; undefined if they do not log in to it. `secret`: reads a value of a Secret. */
 function loginServerAt(
   { name, endpoint }: LoginServerOf,
   secret: (key: SecretKey) => string | undefined,

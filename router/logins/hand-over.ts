@@ -20,7 +20,7 @@ export type HandOverOptions = {
 export const HAND_OVER_MS = 8_000
 const POLL_MS = 100
 
-/** Resolves when others have all logins, or after some seconds. */
+/** Resolves when another router or the operator has each login, or after HAND_OVER_MS. Never rejects. */
 export async function handOver({ logins, renewals, unwritten, clock, log }: HandOverOptions): Promise<void> {
   renewals.retire()
   const limit = deadline(clock, HAND_OVER_MS, 'The logins could not be handed over in time')
@@ -36,8 +36,7 @@ export async function handOver({ logins, renewals, unwritten, clock, log }: Hand
       if (left().length > 0) await delay(clock, POLL_MS, limit.signal)
     }
   } catch (error) {
-    const message =
-      'the router ends with logins that nobody has written: their users may have to log in again'
+    const message = 'the router ends before others have all its logins: their users may have to log in again'
     log.warn({ logins: left().length, error: messageOf(error) }, message)
   } finally {
     limit.clear()

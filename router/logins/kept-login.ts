@@ -9,21 +9,21 @@ export type KeptLogin = Login & {
   url: string
   /** `<issuer>#<subject>`. */
   subject: string
-  /** In milliseconds since the epoch. */
+  /** When the user logged in, and when the tokens were last issued, in milliseconds since the epoch. */
   sinceMs: number
   renewedMs: number
 }
 
-/** Stores logins. They are read each time, since another process may have renewed or deleted one. */
+/** Stores logins. Callers read a login each time, since another process may have renewed or deleted it. */
 export type LoginStore = {
   /** Undefined if there is none for this URL. */
   read(name: string, url: string, user: User): Promise<KeptLogin | undefined>
   write(login: KeptLogin, user: User): Promise<void>
-  /** Deletes what was read, since it is no longer of use. What another process has written meanwhile stays. */
+  /** Deletes the login that was read, since it cannot be used any more. A newer login, which another process has written meanwhile, stays. */
   delete(name: string, url: string, user: User): Promise<void>
 }
 
-/** Checks as much as another version, or someone who edited the file, may have written differently. */
+/** Whether a value has the fields of a login: another version, or someone who edited the file, may have written something else. */
 export function isKeptLogin(value: unknown): value is KeptLogin {
   if (!isObject(value)) return false
   const { name, url, subject, sinceMs, renewedMs, server, client, tokens } = value

@@ -25,23 +25,25 @@ export type LoginsOptions = {
   clock: Clock
   /** How authorization servers are reached. Absent: directly. */
   guard?: HostGuard
-  /** Lets another process renew a login if that process is responsible. Resolves with undefined if this one is. */
+  /** Lets another process renew a login if that process is responsible for it. Resolves with undefined if this process is. */
   elsewhere?: (renewal: Renewal) => Promise<{ login: KeptLogin | undefined } | undefined>
 }
 
 /** `rejected`: the token that the upstream refused. */
 export type Renewal = { kept: KeptLogin; user: User; rejected?: string }
 
+/** How long an authorization server may take to answer. */
 const ANSWER_MS = 10_000
 /** A token is renewed this long before it expires. */
 const RENEW_BEFORE_MS = 30_000
+/** How long a token counts as valid if the authorization server does not say it. */
 const UNKNOWN_LIFE_MS = 5 * 60_000
 /** If a renewed token is refused within this time, renewing it again would not help, and would never end. */
 const TRIED_MS = 60_000
 
 export class Logins {
   readonly #options: LoginsOptions
-  /** By server and user. */
+  /** Renewals that run here, by server, URL and user. */
   readonly #renewing = new Map<string, { server: string; renewal: Promise<KeptLogin | undefined> }>()
   /** Renewals that another process does. They are separate, since two processes that ask each other would wait forever. */
   readonly #asking = new Map<string, Promise<{ login: KeptLogin | undefined } | undefined>>()
@@ -60,7 +62,7 @@ export class Logins {
     )
   }
 
-  /** `begun`: what the redirected browser brought back. Throws Faults. */
+  /** Exchanges the code in `answer` for tokens and stores them. Returns the user who has logged in. Throws Faults. */
   finish(server: LoginServer, begun: BegunLogin, answer: BrowserAnswer): Promise<User> {
     return this.#tracked(this.#finish(server, begun, answer))
   }
@@ -92,12 +94,15 @@ export class Logins {
     }
   }
 
-  /** A login whose token is still valid and not the rejected one; undefined if the user has to log in. Throws Faults. */
+  /**
+   * A login whose token is still valid and not the rejected one, renewed if need be; undefined if the user has to log in. `isMine`: this
+   * process is to renew it, whichever is responsible. Throws Faults.
+   */
   newest(server: LoginServer, user: User, rejected?: string, isMine = false): Promise<KeptLogin | undefined> {
     return this.#tracked(this.#newest(server, user, rejected, isMine))
   }
 
-  /** Resolves once no renewal runs. If the process ended during one, the login would be lost, since a refresh token is valid once. */
+  /** Resolves once no login or renewal runs. If the process ended during a renewal, the login would be lost, since a refresh token is valid once. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
@@ -118,15 +123,15 @@ export class Logins {
     const found = await store.read(name, url, user)
     // The authorization server does not renew a login of another client.
     if (!found || (clientId !== undefined && clientId !== found.client.client_id)) return undefined
-    const given = clientId !== undefined && { client_id: clientId, client_secret: clientSecret }
-    const kept = given ? { ...found, client: given } : found
+    const client = clientId !== undefined && { client_id: clientId, client_secret: clientSecret }
+    const kept = client ? { ...found, client } : found
     if (kept.tokens.access_token !== rejected && clock.now() < renewAt(kept)) return kept
     const renewal = { kept, user, ...(rejected !== undefined && { rejected }) }
     const others = isMine ? undefined : await this.#askElsewhere(renewal)
     return others ? others.login : this.#renew(renewal)
   }
 
-  /** Deletes the logins at a deleted server; twice, since a renewal that had read its login before writes it again. */
+  /** Deletes the logins at a deleted server. Does so twice: a running renewal, which has read its login before, writes it again. */
   async forget(name: string, deleteAll: () => Promise<unknown>): Promise<void> {
     await deleteAll()
     const running = [...this.#renewing.values()].filter(({ server }) => server === name)
@@ -154,14 +159,14 @@ export class Logins {
     return renewal
   }
 
-  /** A login that cannot be renewed is deleted. */
+  /** Renews a login at the authorization server and stores it; deletes it and returns undefined if it cannot be renewed. */
   async #renewNow({ kept, user, rejected }: Renewal): Promise<KeptLogin | undefined> {
     const { store, clock, guard } = this.#options
-    const tried =
+    const wasTried =
       kept.tokens.access_token === rejected &&
       kept.renewedMs > kept.sinceMs &&
       clock.now() - kept.renewedMs < TRIED_MS
-    const login = tried
+    const login = wasTried
       ? undefined
       : await within(clock, signal => refreshLogin(kept, kept.url, signal, guard))
     const now = await store.read(kept.name, kept.url, user)
@@ -177,7 +182,7 @@ export class Logins {
   }
 }
 
-/** Limited by the time that an authorization server has to answer. */
+/** Runs `work` within the time that an authorization server has to answer; then its signal aborts. */
 export async function within<T>(clock: Clock, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = upstreamDeadline(clock, ANSWER_MS, 'The authorization server does not answer in time')
   try {
@@ -191,6 +196,7 @@ function keyOf({ kept: { name, url }, user }: Renewal): string {
   return JSON.stringify([name, url, user.key])
 }
 
+/** When a login is to be renewed, in milliseconds since the epoch. */
 function renewAt({ tokens: { expires_in: seconds }, renewedMs }: KeptLogin): number {
   const lifeMs = seconds === undefined ? UNKNOWN_LIFE_MS : seconds * 1_000
   return renewedMs + lifeMs - Math.min(RENEW_BEFORE_MS, lifeMs / 10)

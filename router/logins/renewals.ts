@@ -26,7 +26,7 @@ import type { SealedLogins } from './sealed-logins.ts'
 export type RenewalPeers = {
   /** Origins of the admin ports of the gateway's routers; with or without this one. Rejects if they cannot be found. */
   peers: () => Promise<readonly string[]>
-  /** That of this router. */
+  /** The origin of this router. */
   own: string
   credentials: InternalCredentials
 }
@@ -34,14 +34,15 @@ export type RenewalPeers = {
 export type RenewalsOptions = { store: SealedLogins; seal: Seal; log: Log }
 
 export const RENEWALS_PATH = '/logins'
-/** The authorization server gets ten seconds. */
+/** How long another router may take to renew a login: it gives the authorization server ten seconds. */
 const ANSWER_TIMEOUT_MS = 12_000
-/** Short, since a person waits. */
+/** How long another router may take to accept a login: short, since a person waits. */
 const SHARE_TIMEOUT_MS = 2_000
 const MAX_ANSWER_BYTES = 2 * MAX_LOGIN_CHARACTERS
+/** Requests are sealed with this `about`, so that no other sealed text passes for one. */
 const ABOUT = 'renewal'
 
-/** `record`: the login as the asking router knows it, which may be newer. Without a `subject` there is nothing to renew. */
+/** `record`: the login as the asking router knows it, which may be newer than here. Without a `subject`, the router only passes on the login. */
 type Asked = { record: LoginRecord; subject?: string; rejected?: string }
 
 export class Renewals {
@@ -54,7 +55,7 @@ export class Renewals {
     this.#options = options
   }
 
-  /** Without it, this is the only router. */
+  /** Tells it how to reach the other routers. As long as this is not called, this router counts as the only one. */
   attach(peers: RenewalPeers): void {
     this.#peers = peers
   }
@@ -63,7 +64,7 @@ export class Renewals {
     return this.#agent.destroy()
   }
 
-  /** As LoginsOptions.elsewhere. If a router cannot be reached, the next one renews. */
+  /** Implements `LoginsOptions.elsewhere`: asks the routers in the order in which they are responsible, until one can be reached. */
   async elsewhere({ kept, user, rejected }: Renewal): Promise<{ login: KeptLogin | undefined } | undefined> {
     const { store, log } = this.#options
     const peers = this.#peers
@@ -79,7 +80,10 @@ export class Renewals {
         return { login: renewed && (await store.read(kept.name, kept.url, user)) }
       } catch (error) {
         if (error instanceof Fault) throw error
-        log.warn({ origin, error: messageOf(error) }, 'a router that renews logins cannot be reached')
+        log.warn(
+          { origin, error: messageOf(error) },
+          'cannot renew a login at the router that is responsible',
+        )
       }
     }
     return undefined
@@ -108,7 +112,7 @@ export class Renewals {
     this.#isRetired = true
   }
 
-  /** Answers the other routers. */
+  /** Adds the page that answers the other routers. */
   addPage(app: App, logins: Logins, serverOf: (name: string) => LoginServer | undefined): void {
     const answer = async (body: string): Promise<PeerAnswer> => {
       const asked = this.#open(body)
@@ -123,7 +127,7 @@ export class Renewals {
     addPeerPage(app, { path: RENEWALS_PATH, credentials: () => this.#peers?.credentials, answer })
   }
 
-  /** Undefined if this router is ending, or does not know the server, or knows it with another configuration. Without a record, the user has to log in. */
+  /** Undefined if this router is ending, or does not know the server, or knows it with another configuration. An answer without a record: the user has to log in. */
   async #answer(
     { record, subject, rejected }: Asked,
     logins: Logins,
@@ -141,7 +145,7 @@ export class Renewals {
     return { record: login && store.record(login, user) }
   }
 
-  /** Throws a Fault if the authorization server cannot be reached, and other errors if the router cannot. */
+  /** Throws a Fault if the other router cannot renew the login now, and other errors if that router cannot be reached or refuses. */
   async #ask(
     { credentials }: RenewalPeers,
     origin: string,

@@ -22,7 +22,7 @@ import type { BegunLogin, BrowserAnswer, BrowserLogins, BrowserStep } from './br
 import type { KeptLogin } from './kept-login.ts'
 import { type LoginServer, type Logins, within } from './logins.ts'
 
-/** Available only once the router runs. */
+/** What the pages of logins need from the router, which exists only once it runs. */
 export type LoginMeans = {
   config: () => RouterConfig | undefined
   /** As Authentication.identify. */
@@ -35,7 +35,7 @@ export type LoginMeans = {
 export type LoginPages = {
   /** Call before there are callers. */
   attach(means: LoginMeans): void
-  /** What answers a request that arrives now. */
+  /** The object that answers a request that arrives now. */
   host(): ConnectHost
 }
 
@@ -57,7 +57,7 @@ export type LoginServerOf = Pick<RouterServer, 'name' | 'endpoint'>
 
 /** Limit of unfinished logins of unknown browsers. */
 const MAX_BEGINNING = 16
-/** Of a client that registered itself at an issuer: then it registers again. */
+/** After this time, a client that registered itself at an issuer registers again. */
 const CLIENT_MS = 60 * 60_000
 
 export class RouterLogins implements ConnectHost, LoginPages {
@@ -85,7 +85,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     return this.#issuers().length > 0
   }
 
-  /** Undefined: nobody logs in to a server of this name. */
+  /** What users log in to at the server with this name; undefined if nobody logs in there. */
   serverOf(name: string, config = this.#config()): LoginServer | undefined {
     const found = config?.servers.find(server => server.name === name)
     return found && found.status.state !== 'notAccepted' ? this.#options.loginServer(found) : undefined
@@ -97,7 +97,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     return servers.filter(this.#options.loginServer).map(({ name }) => name)
   }
 
-  /** Tokens of the user at the server, which is asked for each time, because Secrets change. */
+  /** Tokens of the user at the server. `serverNow` is called for each token, because Secrets change. */
   tokens(name: string, user: User, serverNow: () => LoginServer | undefined): TokenSource {
     const page = async () => `${await this.base()}${pathOf(name)}?for=${user.id}`
     return {
@@ -109,13 +109,14 @@ export class RouterLogins implements ConnectHost, LoginPages {
     }
   }
 
+  /** The public URL of the gateway. Throws Fault unavailable if its manifest has none. */
   async base(): Promise<string> {
     const url = this.#config()?.access.url
     if (url === undefined) throw new Fault('unavailable', 'The gateway has no spec.url')
     return url
   }
 
-  /** The same for every name, as long as users log in to any server here: who the user is, is only known later. */
+  /** The issuers to log in at; undefined if there are no login pages. The same for all servers: which of them users may use is known only after the login. */
   asked(): { issuers: readonly JwtIssuerConfig[] } | undefined {
     const issuers = this.#issuers()
     const hasPages = this.servers().length > 0 && this.#config()?.access.url !== undefined
@@ -127,7 +128,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     { issuer: chosen, asked }: { issuer?: string; asked?: string },
   ): Promise<BrowserStep> {
     const issuer = this.asked()?.issuers.find(({ name }) => name === chosen)
-    if (!issuer) throw unknownIssuer('The gateway admits nobody by this issuer')
+    if (!issuer) throw unknownIssuer('The gateway does not admit users of this issuer')
     if (this.#beginning >= MAX_BEGINNING)
       throw new Fault('unavailable', 'Too many logins begin at once; try again in a moment', {
         retryable: true,
@@ -183,7 +184,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     })
   }
 
-  /** Once it is known who the browser's user is, the login at the upstream begins. */
+  /** Finds out who the browser's user is, by a token of the issuer; then begins the login at the upstream. */
   async #goOn(
     { server, of, asked, login }: BegunLogin,
     answer: BrowserAnswer,
@@ -198,7 +199,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     if (issuers.length > 1 && answer.iss === undefined)
       throw new Fault(
         'upstream_protocol',
-        'The issuer does not name itself in its answer (RFC 9207), which it has to beside other issuers',
+        'The issuer does not name itself in its answer (RFC 9207), which is required if a gateway has several issuers',
         { details: { reason: 'UnnamedIssuer' } },
       )
     const place = { url: issuer.issuer, ...(issuer.ca !== undefined && { ca: issuer.ca }) }
@@ -211,9 +212,13 @@ export class RouterLogins implements ConnectHost, LoginPages {
     )
     const found = await this.#means?.identify(access, `Bearer ${tokens.access_token}`)
     if (!found || 'status' in found)
-      throw new Fault('user_refused', `This gateway does not admit you: ${found?.message ?? 'it ends'}`, {
-        details: { reason: found?.reason ?? 'Unavailable' },
-      })
+      throw new Fault(
+        'user_refused',
+        `This gateway does not admit you: ${found?.message ?? 'it is shutting down'}`,
+        {
+          details: { reason: found?.reason ?? 'Unavailable' },
+        },
+      )
     known(found)
     const user = userOf(found, access.auth?.jwt)
     if (!user?.key.startsWith(`${of}\0`))
@@ -242,7 +247,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
     return found
   }
 
-  /** For the audit stream; undefined if the gateway no longer knows the user's issuer. */
+  /** The user as the audit stream names users; undefined if the gateway no longer knows the user's issuer. */
   #whoIs({ key }: User): Who | undefined {
     const [url, subject = ''] = key.split('\0')
     const issuer = this.#issuers().find(({ issuer }) => issuer === url)?.name
@@ -251,7 +256,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
       : { id: userId(issuer, subject), kind: 'user', issuer, subject, actor: undefined }
   }
 
-  /** Whether the user can also log in at an issuer. */
+  /** Whether the user belongs to an issuer, and so can log in there. */
   #isPerson({ key }: User): boolean {
     return this.#issuers().some(({ issuer }) => key.startsWith(`${issuer}\0`))
   }
@@ -261,7 +266,7 @@ function clientKey(issuer: string, base: string): string {
   return `${issuer} ${base}`
 }
 
-/** RFC 6749, section 5.2. A wrong code is another error, since any browser can send one. */
+/** Whether the issuer answered `invalid_client` (RFC 6749, section 5.2). A wrong code, which any browser can send, is another error. */
 function isClientUnknown(error: unknown): boolean {
   const { cause } = error as { cause?: unknown }
   return isObject(cause) && (cause as { errorCode?: unknown }).errorCode === 'invalid_client'
@@ -277,7 +282,7 @@ function unknownIssuer(message: string): Fault {
   return new Fault('bad_request', message, { details: { reason: 'UnknownIssuer' } })
 }
 
-/** The page does not disclose whether there is one. */
+/** The same message for both reasons, so that the page does not disclose whether there is such a server. */
 function noServer(reason: 'NotGranted' | 'NotFound'): Fault {
   const message = 'There is no server of this name that you can log in to'
   return new Fault('not_found', message, { details: { reason } })

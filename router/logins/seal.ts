@@ -13,7 +13,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `key`: at least 16 random bytes. */
+/** `key`: at least 16 random bytes. Uses AES-256-GCM with a key derived from it; a sealed text is nonce, tag and ciphertext in base64url. */
 export function createSeal(key: Uint8Array): Seal {
   const secret = Buffer.from(hkdfSync('sha256', key, '', 'portolan logins', KEY_BYTES))
   return {

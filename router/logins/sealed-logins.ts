@@ -27,13 +27,14 @@ export type SealedLoginsOptions = {
   clock: Clock
 }
 
-/** Logins of a server that the operator has not written yet. Each has a few kilobytes. */
+/** Limit for new logins of a server that the operator has not written yet. Each has a few kilobytes. */
 const MAX_WAITING = MAX_LOGINS_AT_ONCE
-/** How long a login counts as deleted, even if a renewal of it ended meanwhile. */
+/** A deletion is dated this far in the future, so that it counts as newer than the result of a renewal that is running. */
 const DELETED_AHEAD_MS = 30_000
 
 export class SealedLogins implements LoginStore {
   readonly #options: SealedLoginsOptions
+  /** Records that the operator has not written yet, as far as known here; by id. */
   readonly #waiting = new Map<string, LoginRecord>()
   readonly #listeners = new Set<() => void>()
 
@@ -55,7 +56,7 @@ export class SealedLogins implements LoginStore {
 
   async delete(name: string, url: string, user: User): Promise<void> {
     const id = this.#idOf(name, url, user)
-    // The deletion is older than any login after the useless one, so that such a login stays.
+    // Only just newer than the login that was read, so that any later login stays.
     this.#keep({ server: name, id, value: `${timeOfLogin(this.#newest(name, id)) + 1}.` })
   }
 
@@ -88,14 +89,14 @@ export class SealedLogins implements LoginStore {
   /** All logins at a server, at any of its URLs. */
   list(server: string): { id: string; login: KeptLogin }[] {
     const kept = allLoginsNames(server).flatMap(name => Object.keys(this.#options.secret(name) ?? {}))
-    const made = [...this.#waiting].filter(([, record]) => record.server === server).map(([id]) => id)
-    return [...new Set([...kept, ...made])].sort().flatMap(id => {
+    const unwritten = [...this.#waiting].filter(([, record]) => record.server === server).map(([id]) => id)
+    return [...new Set([...kept, ...unwritten])].sort().flatMap(id => {
       const login = this.#open(id, this.#newest(server, id))
       return login ? [{ id, login }] : []
     })
   }
 
-  /** False: there is none. */
+  /** Deletes a login; false if there is none with this id. */
   deleteById(server: string, id: string): boolean {
     if (!this.#open(id, this.#newest(server, id))) return false
     this.#put(server, id, '', DELETED_AHEAD_MS)
@@ -114,11 +115,13 @@ export class SealedLogins implements LoginStore {
     return value === undefined ? undefined : { server: login.name, id, value }
   }
 
+  /** An HMAC of server, URL and user, so that the keys in Secrets disclose no user. */
   #idOf(name: string, url: string, { key }: User): string {
     const text = `portolan login ${JSON.stringify([name, url, key])}`
     return createHmac('sha256', this.#options.key).update(text).digest('hex')
   }
 
+  /** The value that the operator has written. */
   #kept(server: string, id: string): string | undefined {
     return this.#options.secret(loginsName(server, id))?.[id]
   }
@@ -134,7 +137,7 @@ export class SealedLogins implements LoginStore {
     return isKeptLogin(login) ? login : undefined
   }
 
-  /** An empty text means that the login was deleted. */
+  /** Seals and keeps a login. An empty text, which is not sealed, means that the login was deleted. */
   #put(server: string, id: string, text: string, aheadMs = 0): void {
     // Later than the value that it replaces, even if the clock of another machine was ahead.
     const at = Math.max(this.#options.clock.now() + aheadMs, timeOfLogin(this.#newest(server, id)) + 1)
@@ -150,9 +153,9 @@ export class SealedLogins implements LoginStore {
   #keep(record: LoginRecord): void {
     const newest = this.#newest(record.server, record.id)
     if (newerLogin(newest, record.value) !== record.value) return
-    // A renewed login is always stored, since the former refresh token was valid once.
+    // A renewed login is always kept, since the refresh token before it can no longer be used.
     if (newest === undefined && this.#waitingOf(record.server) >= MAX_WAITING)
-      throw new Fault('unavailable', 'The operator has not written the logins before this one yet', {
+      throw new Fault('unavailable', 'Too many new logins at this server wait to be stored', {
         retryable: true,
       })
     this.#waiting.set(record.id, record)

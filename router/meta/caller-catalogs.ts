@@ -1,4 +1,4 @@
-/** The restricted catalogs of callers: made of the newest catalog, or of the user's own one if users have lists of their own. */
+/** The restricted catalogs of callers: made from the newest catalog, or from the catalog of the user if users have lists of their own. */
 import type { Caller } from '../../core/mcp/caller.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Access } from '../access/access.ts'

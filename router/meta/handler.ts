@@ -1,4 +1,4 @@
-/** Answers every request of a router: meta-tools and native lists on gateway routes, single servers on their own. */
+/** Answers every request of a router: meta-tools and native lists on gateway routes, and the endpoints of single servers. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
@@ -118,17 +118,19 @@ function dispatch(work: Work, changes: ListChanges | undefined): McpResponse | P
   return handleGateway(work, route.profile)
 }
 
+/** Turns `ScopesMissing` into its answer; rethrows any other error. */
 function asChallenge(error: unknown): McpResponse {
   if (error instanceof ScopesMissing) return challengeFor(error)
   throw error
 }
 
+/** The catalogs as restricted for a caller. */
 async function* viewsOf(catalogs: AsyncIterable<Catalog>, restrict: RestrictCatalog, identity: Identity) {
   for await (const catalog of catalogs) yield await restrict(catalog, identity)
 }
 
 /**
- * Forwards notifications and questions of a client's own session to that client, except list changes, which are detected from the
+ * Forwards notifications and questions from a server's session of one client to that client, except list changes, which are detected from the
  * catalog, and resource updates, which go to the subscribers.
  */
 function listenerOf(clients: Clients): SessionListener {
@@ -167,7 +169,7 @@ function handleGateway(work: Work, name: Profile): McpResponse | Promise<McpResp
   }
 }
 
-/** A meta-tool by its name, or any tool by its path or listed name. */
+/** Answers tools/call: calls a meta-tool by its name, or any tool by its path or listed name. */
 function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpResponse> {
   const { name, arguments: args = {} } = work.request.params
   if (typeof name !== 'string') return invalid('name is missing')

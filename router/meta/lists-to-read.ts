@@ -29,7 +29,7 @@ const NONE_TO_READ: readonly string[] = []
  * request uses no list of these servers.
  */
 export function listsToRead(catalog: Catalog, request: ReadingRequest): readonly string[] | undefined {
-  // Each request on this route compares the list that the client has read with the current one.
+  // On the direct route, each request compares the list that the client has read with the current one.
   return serversToRead(catalog, request) ?? (isDirect(request.route) ? NONE_TO_READ : undefined)
 }
 
@@ -48,7 +48,7 @@ function serversToRead(catalog: Catalog, request: ReadingRequest): readonly stri
   return server === undefined ? listedPerUser : only(server)
 }
 
-/** The name of the tool or prompt that is called, directly or by a meta-tool. */
+/** The name of the tool or prompt that is called, directly or through a meta-tool; undefined if it cannot be told. */
 function nameUsed(catalog: Catalog, { route, method, params }: ReadingRequest, name: string): unknown {
   if (route.kind === 'server' || method !== 'tools/call') return name
   const metaTool = metaToolNamed(catalog, PROFILES[route.profile], name)
@@ -57,7 +57,7 @@ function nameUsed(catalog: Catalog, { route, method, params }: ReadingRequest, n
   return metaTool.nameUsed?.(args)
 }
 
-/** Undefined: any server may have a tool or prompt with this name. */
+/** The server of the tool or prompt with this name; undefined if any server may have it. */
 function serverNamed(catalog: Catalog, name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
   const found = catalog.toolByName.get(name) ?? catalog.promptByName.get(name)

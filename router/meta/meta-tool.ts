@@ -30,6 +30,7 @@ export type Work = {
   readonly encodeQuery?: QueryEncoder
   /** The tools that clients of the registry profile have activated. */
   readonly activated: ActivatedSets
+  /** Checks arguments against the schemas of tools. */
   readonly schemas: SchemaChecks
   /** How often callers may call tools. */
   readonly limits: Limits
@@ -50,7 +51,7 @@ export type Work = {
   readonly span?: Span
 }
 
-/** Never rejects. */
+/** Resolves with undefined if there is no vector now. Never rejects. */
 export type QueryEncoder = (text: string, signal: AbortSignal) => Promise<Vector | undefined>
 
 /** Sends the caller a notification that does not belong to its request: on its own stream if it has one, else before the answer. */
@@ -70,7 +71,7 @@ export function routeName(route: McpRoute): string {
   return route.kind === 'server' ? `server ${route.server}` : `profile ${route.profile}`
 }
 
-/** Whether the route lists all tools. */
+/** Whether the route is that of the direct profile, which lists all tools. */
 export function isDirect(route: McpRoute): boolean {
   return route.kind === 'gateway' && route.profile === 'direct'
 }

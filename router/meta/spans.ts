@@ -1,4 +1,4 @@
-/** The spans of a request: its own, those of calls to servers and those of searches, by OpenTelemetry's conventions for MCP. */
+/** The spans of a request, of its calls to servers and of its searches, by OpenTelemetry's conventions for MCP. */
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
@@ -26,7 +26,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'tasks/cancel',
 ])
 
-/** Answers a request within a span whose parent is the one that the request names. */
+/** Answers a request within a span, whose parent is the span in the request's trace context. */
 export async function traced(
   tracer: Tracer,
   work: Work,
@@ -57,6 +57,7 @@ function requestAttributes({ route, caller }: McpRequest, method: string): SpanA
   }
 }
 
+/** The values of `network.transport`. */
 const NETWORKS = { stdio: 'pipe', http: 'tcp', sse: 'tcp', script: undefined }
 
 /** Names the span of a request that calls a meta-tool. */
@@ -67,7 +68,7 @@ export function nameMetaTool(span: Span, name: string): void {
 
 /**
  * Begins the span of a request to a server, which must be sent with this span's context. The called server and tool are also
- * recorded on the caller's own span, whatever meta-tool the call came by.
+ * recorded on the request's span, whatever meta-tool the call came through.
  */
 export function beginSent(span: Span, { request, catalog, script }: Work, sent: Forwarded): Span {
   const { server } = sent
@@ -107,7 +108,7 @@ export async function searched(parent: Span, find: () => Promise<FoundItems>): P
 }
 
 /** Ends the span of a request or of a call to a server. */
-export function end(span: Span, answer: McpResponse | McpResponse | Fault): void {
+export function end(span: Span, answer: McpResponse | Fault): void {
   if (answer instanceof Fault) span.end(answer.code)
   else if (answer.error) {
     const code = String(answer.error.code)
@@ -116,7 +117,7 @@ export function end(span: Span, answer: McpResponse | McpResponse | Fault): void
   } else span.end(answer.result.isError === true ? 'tool_error' : undefined)
 }
 
-/** Only names that the server's own lists contain. */
+/** The called tool or prompt. Undefined unless the server's lists have it, so that requests cannot choose span names. */
 function targetOf({ tool, method, params }: Forwarded, known: ServerCatalog | undefined): string | undefined {
   if (tool || method !== 'prompts/get') return tool?.tool
   const { name } = params

@@ -19,7 +19,7 @@ const MAX_NAMES_CHARACTERS = 300
 const SENTENCE_TOKENS = 60
 const MAX_PART_TOKENS = 250
 
-/** `mostTokens` limits all lines together, except the first, which is short without its schema. Empty if nothing is wrong. */
+/** One line for each of the first problems; empty without problems. `mostTokens` limits all lines together, but the first is always there. */
 export function argumentHelp(
   schema: JsonObject,
   args: JsonObject,
@@ -38,7 +38,7 @@ export function argumentHelp(
   return lines.join('\n')
 }
 
-/** One problem for each place; for a failed choice only that it failed, not the errors of each branch. */
+/** At most one problem for each place. If no alternative of a choice fits, only this is reported there, not why each alternative fails. */
 function choose(problems: readonly ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf'
   const choices = new Set(problems.filter(isChoice).map(({ instancePath }) => instancePath))
@@ -74,6 +74,7 @@ function problemLine(schema: JsonObject, args: JsonObject, problem: ErrorObject,
   return `- ${path}: ${sentence}${folded ? `; schema there: ${JSON.stringify(folded)}` : ''}`
 }
 
+/** What is wrong, without the path. `holder`: the part of the schema at the problem's own path. */
 function sentenceOf(problem: ErrorObject, holder: JsonObject | undefined): string {
   const { keyword, params, data, message = 'does not fit' } = problem
   switch (keyword) {
@@ -147,6 +148,7 @@ function partAt(schema: JsonObject, args: JsonObject, steps: readonly string[]):
   return part?.$ref === undefined ? part : (resolveReference(schema, part.$ref) ?? part)
 }
 
+/** The schema of a property or item, also if a reference or an alternative of the part defines it. */
 function childPart(
   root: JsonObject,
   part: JsonObject,
@@ -156,8 +158,8 @@ function childPart(
 ): JsonObject | undefined {
   if (depth > MAX_HOPS) return undefined
   const { properties, additionalProperties, items, prefixItems, $ref } = part
-  const own = inList ? itemPart(items, prefixItems, Number(step)) : propertyPart(properties, step)
-  if (own) return own
+  const direct = inList ? itemPart(items, prefixItems, Number(step)) : propertyPart(properties, step)
+  if (direct) return direct
   const target = $ref === undefined ? undefined : resolveReference(root, $ref)
   const others = [...(target ? [target] : []), ...CHOICES.flatMap(key => part[key] ?? [])].filter(isObject)
   for (const other of others) {
@@ -168,6 +170,7 @@ function childPart(
 }
 
 const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
+/** How many references and alternatives are followed to find one property. */
 const MAX_HOPS = 8
 
 function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
@@ -175,6 +178,7 @@ function propertyPart(properties: JsonValue | undefined, name: string): JsonObje
   return isObject(part) ? part : undefined
 }
 
+/** The schema of the item at a position: before draft 2020-12, `items` could be a list of schemas by position. */
 function itemPart(
   items: JsonValue | undefined,
   prefixItems: JsonValue | undefined,

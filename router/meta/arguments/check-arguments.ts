@@ -40,7 +40,7 @@ export function checkArguments(
     : { args: given, notes: misspellings.map(misspellingNote) }
 }
 
-/** The usual case: nothing needs to be corrected or noted. */
+/** Whether all names are in the schema. This is the usual case, in which nothing needs to be corrected or noted. */
 function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean {
   if (!isObject(properties)) return false
   for (const name in args) if (!Object.hasOwn(properties, name)) return false

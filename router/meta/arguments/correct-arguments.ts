@@ -6,7 +6,7 @@ import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
 import { showValue } from './show-value.ts'
 
-/** The result of a schema check: whether arguments are valid, and if not, why. */
+/** Checks arguments by the tool's schema: whether they are valid, and if not, why. Undefined if the schema cannot be checked. */
 export type Check = {
   fits(args: JsonObject): boolean | undefined
   problems(args: JsonObject): ErrorObject[] | undefined
@@ -25,8 +25,10 @@ const MAX_ROUNDS = 3
 /** With more names than this, names are not corrected. */
 const MAX_NAMES = 100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+/** A number with more digits may lose some. */
 const MAX_DIGITS = 15
 const BOOLEAN = /^(?:true|false)$/i
+/** A text that may be meant as a list of several items. */
 const LIST_IN_WORDS = /^\s*\[|[,;\n]/
 
 /**
@@ -152,12 +154,14 @@ function correctValue(
 
 type Wanted = { types: readonly string[]; values: readonly JsonValue[] }
 
+/** Which types or values the schema requires; undefined if the violated keyword is about something else. */
 function wantedBy(keyword: string, params: ErrorObject['params']): Wanted | undefined {
   if (keyword === 'type') return { types: [params.type].flat(), values: [] }
   if (keyword === 'enum') return { types: [], values: params.allowedValues }
   return keyword === 'const' ? { types: [], values: [params.allowedValue] } : undefined
 }
 
+/** The value as one of the wanted values or types; undefined if it cannot be converted without loss. */
 function converted(value: JsonValue, { types, values }: Wanted): JsonValue | undefined {
   const scalar = typeof value === 'object' ? undefined : String(value)
   const same = values.find(one => typeof one !== 'object' && scalar === String(one))
@@ -213,7 +217,7 @@ function numberIn(text: string): number | undefined {
     : undefined
 }
 
-/** Larger numbers were rounded when they were parsed. */
+/** Whether a value is a number that was not rounded when it was parsed: larger ones may have been. */
 function isExact(value: JsonValue): value is number {
   return typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER
 }

@@ -14,7 +14,7 @@ export type Given<Value extends JsonValue | undefined = JsonValue | undefined> =
 
 export type GivenArguments = Given<JsonObject>
 
-/** The text at `path` within the params of a request; undefined if the request's own text is not available. */
+/** The text at `path` within the params of a request; undefined if the text of the request is not available. */
 export function textAt({ text }: McpRequest, ...path: string[]): string | undefined {
   return text === undefined ? undefined : sliceJson(text, ['params', ...path])
 }

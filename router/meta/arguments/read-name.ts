@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts'
 
 export type ReadName = {
   name: string
-  /** All the rest of the call. */
+  /** The other fields of the call. */
   rest: JsonObject
   notes: string[]
 }
@@ -12,7 +12,10 @@ export type ReadName = {
 const NAME_KEYS = ['tool_path', 'toolName', 'tool', 'tool_name', 'name']
 const SERVER_KEYS = ['serverId', 'server_name', 'server', 'serverName']
 
-/** Reads `key`, otherwise another field, and puts the server in front if another field names it. Undefined if there is no name. */
+/**
+ * Reads the name from `key`; without it, from another field, and puts the server in front if a further field names one. Undefined if there is
+ * no name.
+ */
 export function readName(call: JsonObject, key: string): ReadName | undefined {
   const used = [key, ...NAME_KEYS].find(candidate => textAt(call, candidate) !== undefined)
   if (used === undefined) return undefined
@@ -20,8 +23,8 @@ export function readName(call: JsonObject, key: string): ReadName | undefined {
   const name = textAt(call, used) as string
   if (used === key) return { name, rest, notes: [] }
   const server = SERVER_KEYS.map(candidate => textAt(call, candidate)).find(text => text !== undefined)
-  const whole = server === undefined || name.includes(':') ? name : `${server}:${name}`
-  return { name: whole, rest, notes: [`Note: ${key} was given as ${used}.`] }
+  const path = server === undefined || name.includes(':') ? name : `${server}:${name}`
+  return { name: path, rest, notes: [`Note: ${key} was given as ${used}.`] }
 }
 
 function textAt(call: JsonObject, key: string): string | undefined {

@@ -8,11 +8,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
  */
 export type Rigour = 'needs' | 'all'
 
-/** Our own keyword in every part of a relaxed schema: the part's cost in steps, which the validator counts. */
+/** A keyword that we add to every part of a relaxed schema: the part's cost in steps, which the validator counts. */
 export const STEP = 'step'
 
 const MAX_PARTS = 400
 const MAX_PART_DEPTH = 48
+/** Required names beyond this number are not checked. */
 const MAX_REQUIRED = 200
 /** How many values of an enum, or required names, count as one step. */
 const VALUES_PER_STEP = 16
@@ -32,7 +33,7 @@ const BOUNDS = [
 /** In these drafts, keywords beside a reference are ignored. */
 const OLD_DRAFT = /draft-0[3-7]/
 
-/** Converts to a schema of 2020-12. Undefined if it is too large, too deep, or refers to something outside. */
+/** Converts to a schema of draft 2020-12. Undefined if it is too large, too deep, or refers to something outside itself. */
 export function relax(schema: JsonObject, rigour: Rigour): JsonObject | undefined {
   const { $schema } = schema
   const oldReferences = typeof $schema === 'string' && OLD_DRAFT.test($schema)
@@ -77,7 +78,7 @@ function relaxPart(relaxing: Relaxing, value: JsonValue | undefined, depth: numb
     : { ...ownRules(relaxing, value, depth), $ref, ...beside, ...definitionParts }
 }
 
-/** Rules of a part for the value itself. Enum values take precedence over a type, which sometimes contradicts them. */
+/** The rules of a part for the value itself, not for values in it. Enum values take precedence over a type, which sometimes contradicts them. */
 function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): JsonObject {
   const types = typesOf(schema)
   const required = requiredNames(schema)
@@ -95,7 +96,7 @@ function ownRules({ rigour }: Relaxing, schema: JsonObject, depth: number): Json
   return rules
 }
 
-/** Empty if a type is not standard: any type is then accepted. */
+/** The types that a part allows. Empty if there are none, or one is not standard: any type is then accepted. */
 function typesOf({ type, nullable }: JsonObject): JsonValue[] {
   const types = (Array.isArray(type) ? type : [type]).filter(one => one !== undefined)
   if (!types.every(one => typeof one === 'string' && TYPES.has(one))) return []
@@ -127,6 +128,7 @@ function innerRules(relaxing: Relaxing, schema: JsonObject, depth: number): Json
   })
 }
 
+/** Without the fields that are undefined. */
 function defined(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined))
 }

@@ -14,11 +14,12 @@ export type SchemaChecks = {
   problems(schema: JsonObject, args: JsonObject): ErrorObject[] | undefined
 }
 
-/** Each takes some 20 to 80 KB. */
+/** How many compiled schemas are cached. Each takes some 20 to 80 KB. */
 export const MAX_COMPILED = 200
 /** Limit of schema parts visited by a check: takes some milliseconds. */
 const MAX_STEPS = { needs: 100_000, all: 1_000 } satisfies Record<Rigour, number>
 
+/** Returns what is wrong with the arguments, empty if nothing is; undefined if that cannot be determined. */
 type Validate = (args: JsonObject) => ErrorObject[] | undefined
 /** Undefined: not compiled yet; null: cannot be compiled. */
 type Compiled = Partial<Record<Rigour, Validate | null>>

@@ -64,7 +64,7 @@ export async function callTool(
   return withResult(answer, result)
 }
 
-/** `args`: as they were sent; `notes`: what was corrected in them. */
+/** Why the call was not made, or its answer. `args`: the arguments as they were sent; `notes`: what was corrected in them. */
 export type Performed =
   | { refusal: Refusal }
   | { answer: McpResponse | Fault; args: JsonObject; notes: readonly string[] }
@@ -101,12 +101,13 @@ function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonO
   ]
 }
 
-/** Added if the server denies the tool, perhaps because it cannot ask this client. */
+/** A note for the agent if the server denies the tool, perhaps because it cannot ask this client. */
 function hidden({ request }: Work, server: RouterServer, answer: McpResponse): string[] {
   const notAskable = hiddenFor(answer, request.caller.capabilities)
   return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
 }
 
+/** The lines of an answer to a call that the server refused with a JSON-RPC error. */
 function rejection(work: Work, target: ToolTarget, error: JsonRpcError, args: JsonObject): string[] {
   const { server, tool } = target
   return [refusalSentence(server, tool.path, error), ...explanation(work, target, args)]
@@ -121,6 +122,7 @@ function explanation(work: Work, { tool }: ToolTarget, args: JsonObject): string
   return help === '' ? [] : [`${line}\n${help}`]
 }
 
+/** The refusal of arguments that violate the schema, with help as far as the budget allows. */
 function argumentsRefusalOf(
   work: Work,
   { path, definition: { inputSchema } }: ToolRoute,

@@ -11,10 +11,10 @@ import { callTool } from './call-tool.ts'
 import { findCalled } from './find-called.ts'
 import type { PromptTarget, ToolTarget } from './targets.ts'
 
-/** `server|uri`, the page of an app, or the handle of a result that was cut. */
+/** The beginning of `server|uri`, of the URI of an app's page, or of the handle of a result that was cut. */
 const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
 
-/** `given`: the value of the field for arguments; `beside`: the fields next to it. */
+/** `given`: the value of the field for arguments; `beside`: the fields next to it; `notes`: what was corrected before. */
 export function execute(
   work: Work,
   name: string,

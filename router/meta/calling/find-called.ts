@@ -13,7 +13,7 @@ export type Called = {
   notes: string[]
 }
 
-/** Parts of a request's context that finding a name needs. */
+/** The parts of a request's context that are needed to find a tool by its name. */
 export type Naming = Pick<Work, 'catalog' | 'once' | 'words'>
 
 const MAX_NAME_CHARACTERS = 300
@@ -29,7 +29,7 @@ export function findCalled(naming: Naming, name: string): Called | Refusal {
   return 'refusal' in target ? target : { target, notes: [takenAs(name, path)] }
 }
 
-/** The one tool whose path differs only in case and separators; otherwise the one whose own name does. */
+/** The only tool whose path differs just in case and separators; otherwise the only one whose name does. Undefined if there are several, or none. */
 export function nearlyNamed({ catalog, once }: Omit<Naming, 'words'>, name: string): ToolRoute | undefined {
   const wanted = name.length <= MAX_NAME_CHARACTERS ? lettersOf(name) : ''
   if (wanted === '') return undefined
@@ -48,6 +48,7 @@ function spellingsOf({ tools }: Catalog) {
   }
 }
 
+/** The name in lower case, with a space for each run of other characters than letters and digits. */
 function lettersOf(name: string): string {
   return name
     .toLowerCase()
@@ -55,7 +56,7 @@ function lettersOf(name: string): string {
     .trim()
 }
 
-/** A note for a bare name in a profile that does not show bare names: it happened to be unambiguous. */
+/** A note if a bare name was given in a profile that does not show bare names: it works only as long as one server has such a tool. */
 function notesOn(name: string, target: ToolTarget | PromptTarget, words: ProfileWords): string[] {
   if (!('tool' in target) || words.showsOwnNames) return []
   const { path, listedName } = target.tool

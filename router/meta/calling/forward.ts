@@ -28,7 +28,7 @@ export type Forwarded = {
   argumentsText?: string
 }
 
-/** Returns the upstream's answer, or the fault in its place. Throws `ScopesMissing` before anything is sent. Any other error is a bug and is thrown on. */
+/** Returns the upstream's answer, or the Fault if there is none. Throws `ScopesMissing` before anything is sent. Any other error is a bug and is rethrown. */
 export async function forward(work: Work, sent: Forwarded): Promise<McpResponse | Fault> {
   const { caller } = work.request
   const { server, method, argumentsText } = sent
@@ -59,6 +59,7 @@ function argumentsOf({ params }: Forwarded): JsonObject {
   return isObject(params.arguments) ? params.arguments : {}
 }
 
+/** Reports the refusal, and throws `ScopesMissing`. */
 function challenge(work: Work, { server, tool, params }: Forwarded, scopes: readonly string[]): never {
   const missing = new ScopesMissing(scopes)
   const { message: refusal } = missing
@@ -91,7 +92,7 @@ function outgoing({ params, tool }: Forwarded, caller: Caller, span: Span | unde
   return span ? carrying(span.context(), params, headers) : { params, headers }
 }
 
-/** Replaces the caller's own such headers, since the caller may know only the name of the tool. */
+/** Adds the headers for arguments, and replaces those that the caller sent, which may know the tool only by its name. */
 function withParamHeaders(
   headers: Caller['headers'],
   { paramHeaders }: ToolRoute,
@@ -120,6 +121,7 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
   })
 }
 
+/** The outcome of a call as metrics, log and audit name it. */
 export function outcomeOf(answer: McpResponse | Fault): CallOutcome {
   if (answer instanceof Fault) return FAULT_OUTCOMES[answer.code] ?? 'unavailable'
   if (answer.error) return 'upstream_error'

@@ -6,14 +6,14 @@ import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { type Refusal, refuse } from '../wording/answers.ts'
 
-/** Counts a call of a tool. Returns a refusal if the call exceeds a limit; it is then counted for no limit. */
+/** Counts a call of a tool. If the call exceeds a limit, returns a refusal and counts the call for none of the limits. */
 export function limitedCall(work: Work, server: RouterServer, { tool }: ToolRoute): Refusal | undefined {
   const { catalog, request, limits } = work
   const limited = limits.call(catalog.config, request.caller.identity, server.name, tool)
   return limited && { refusal: limitedSentence(limited), outcome: 'rejected', server, tool, limited }
 }
 
-/** As limitedCall; returns the answer to the agent. */
+/** As limitedCall, but reports the refusal and returns the answer to the agent. */
 export function refuseLimited(work: Work, server: RouterServer, tool: ToolRoute): McpResponse | undefined {
   const limited = limitedCall(work, server, tool)
   return limited && refuse(work, limited)

@@ -11,7 +11,7 @@ const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie|session/i
 const MAX_REDACTED_TEXT_CHARACTERS = 200
 const MAX_REDACTED_DEPTH = 6
 
-/** `redacted`: arguments without values that look secret, with long texts cut, and no result. */
+/** `redacted`: only the arguments, without values whose names look secret, and with long texts cut. */
 export function payloadOf(
   allowed: Payloads,
   sent: Forwarded,

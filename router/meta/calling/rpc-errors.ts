@@ -15,15 +15,17 @@ import { type Refusal, reportRefusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
 import { faultSentence } from '../wording/sentences.ts'
 
+/** An error for params that are wrong. */
 export function invalid(message: string): McpResponse {
   return { error: { code: INVALID_PARAMS, message } }
 }
 
+/** An error for a method, or a whole profile or endpoint, that is not served. */
 export function notFound(message: string): McpResponse {
   return { error: { code: METHOD_NOT_FOUND, message } }
 }
 
-/** Reports a refused request and answers it. */
+/** Reports a refused request, and returns it as a JSON-RPC error. */
 export function refuseNatively(work: Work, refusal: Refusal): McpResponse {
   reportRefusal(work, refusal)
   return {
@@ -47,6 +49,7 @@ export function challengeFor({ message, scopes }: ScopesMissing): McpResponse {
   return { error: { code: TRANSPORT_ERROR, message, data }, scopes }
 }
 
+/** The error for a request that the server did not answer. */
 export function unanswered(fault: Fault, server: RouterServer, words: ProfileWords): McpResponse {
   return { error: { code: INTERNAL_ERROR, message: faultSentence(fault, server, words) } }
 }

@@ -28,7 +28,7 @@ const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['prompts/list', 'prompts'],
 ])
 
-/** Methods with the id of a task, which is bound to its caller. */
+/** Methods whose params have the id of a task. Task ids are bound to callers (core/mcp/server/bound.ts), so these need no check by the view. */
 const TASK_METHODS: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/result',
@@ -36,6 +36,7 @@ const TASK_METHODS: ReadonlySet<string> = new Set([
   'tasks/cancel',
 ])
 
+/** Answers a request at the endpoint of the server `name`. */
 export function handleServer(work: Work, name: string): McpResponse | Promise<McpResponse> {
   const { catalog, request } = work
   const { method } = request
@@ -50,7 +51,7 @@ export function handleServer(work: Work, name: string): McpResponse | Promise<Mc
       `Method ${quote(method)} is not served here: all clients share one session with server ${quote(name)}, which cannot tell whose task it is.`,
     )
   if (method.length > MAX_METHOD_CHARACTERS) return notFound('There is no method of such a name.')
-  return outsideView(work, server) ?? passOn(work, server, ownParams(work))
+  return outsideView(work, server) ?? passOn(work, server, checkedParams(work))
 }
 
 /** A page of a list; the first page is serialized once for each catalog. */
@@ -143,13 +144,13 @@ function promptOutside(work: Work, server: RouterServer, name: unknown): McpResp
   return invalid(`There is no prompt ${quote(String(name))}.`)
 }
 
-/** The params to pass on to the server: if a view was checked, only the reference that was checked. */
-function ownParams({ catalog, request: { method, params } }: Work): JsonObject {
+/** The params to pass on to the server. If the view was checked, `ref` has only the fields that were checked. */
+function checkedParams({ catalog, request: { method, params } }: Work): JsonObject {
   const ref = catalog.view && method === 'completion/complete' ? readCompleted(params.ref) : undefined
   return ref ? { ...params, ref } : params
 }
 
-/** Passes on every other method, including ones that we do not know. */
+/** Forwards a request with any other method, including methods that we do not know. */
 async function passOn(work: Work, server: RouterServer, params: JsonObject): Promise<McpResponse> {
   const { method } = work.request
   const answer = await forward(work, { server, method, params })

@@ -9,7 +9,7 @@ import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
 import { heldSentence, quote, stateSentence } from '../wording/sentences.ts'
 
 const MAX_NAMES = 3
-/** What can be the name of a server. */
+/** A text that may be meant as the name of a server. */
 const SERVER_NAME = /^[a-z0-9][-_a-z0-9]{0,62}$/i
 
 export type ToolTarget = { server: RouterServer; tool: ToolRoute }
@@ -38,7 +38,7 @@ export function findTarget(
   return unknownTool(catalog, name, words)
 }
 
-/** Why an existing tool must not be called: it changed since it was approved. `name`: its path or its listed name. */
+/** The refusal if an existing tool must not be called: it changed since it was approved. `name`: its path or its listed name. */
 export function heldRefusal(catalog: Catalog, name: string): Refusal | undefined {
   const held = catalog.heldByName.get(name)
   if (!held) return undefined
@@ -46,7 +46,7 @@ export function heldRefusal(catalog: Catalog, name: string): Refusal | undefined
   return { refusal: heldSentence(server, held), outcome: 'unavailable', server, tool: held.tool }
 }
 
-/** Why the server in a path cannot be used in its state, or has no list yet; undefined if it can be used. */
+/** The refusal if the server in a path cannot be used in its state, or has no list of tools yet; undefined if it can be used. */
 export function stateRefusal(catalog: Catalog, path: string): Refusal | undefined {
   const tool = catalog.toolByName.get(path)
   const server = tool ? serverOf(catalog, tool.server) : meantServer(catalog, path)
@@ -54,7 +54,7 @@ export function stateRefusal(catalog: Catalog, path: string): Refusal | undefine
   return { ...stateRefusalOf(server), tool: tool?.tool }
 }
 
-/** Finds by `server:prompt`, `server__prompt`, or the prompt's own name if only one server has it. */
+/** Finds a prompt by `server:prompt`, `server__prompt`, or the prompt's own name if only one server has it. */
 export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refusal {
   const refused = stateRefusal(catalog, name)
   if (refused) return refused
@@ -82,11 +82,12 @@ export function findServer(catalog: Catalog, name: string): RouterServer | Refus
   return server.status.hidden ? stateRefusalOf(server) : server
 }
 
-/** Why a server cannot be used in its state. */
+/** The refusal for a server that cannot be used in its state. */
 export function stateRefusalOf(server: RouterServer): Refusal {
   return { refusal: stateSentence(server), outcome: 'unavailable', server }
 }
 
+/** The refusal for a name that no server has; suggests the nearest names. */
 export function unknownServer(catalog: Catalog, name: string): Refusal {
   const hint = hintOf(nearestNames(name, shownServers(catalog), MAX_NAMES))
   return {
@@ -111,6 +112,7 @@ export function meantServer({ servers }: Catalog, name: string): RouterServer | 
   return servers.get(server) ?? servers.get(parseListedName(name)?.server ?? '')
 }
 
+/** The refusal for a name that tools of several servers have. */
 function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWords): string {
   const paths = tools.slice(0, MAX_NAMES).map(tool => tool.path)
   const more = tools.length > MAX_NAMES ? `, and ${tools.length - MAX_NAMES} more` : ''
@@ -148,11 +150,12 @@ function sentenceOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, wo
   return `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
 }
 
+/** The words of the profile for how to find tools, as a sentence that follows `hint`. */
 function orFinding(hint: string, { finding }: ProfileWords): string {
   return sentenceOf(hint === '' ? finding : `or ${finding}`)
 }
 
-/** Three of `names`; if there are fewer, more from `others`. */
+/** Suggests the three of `names` nearest to a name; if there are fewer, fills up with the nearest of `others`. */
 function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
   const found = nearestNames(name, names, MAX_NAMES)
   if (found.length < MAX_NAMES) found.push(...nearestNames(name, others(), MAX_NAMES - found.length))

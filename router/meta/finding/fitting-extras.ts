@@ -1,4 +1,4 @@
-/** Leaves out resources and prompts that a search found only because of their server. Pure. */
+/** Leaves out resources and prompts that a search found only because the query names their server. Pure. */
 import { isObject } from '../../../core/json.ts'
 import { type Extra, routeOf } from '../../catalog/catalog.ts'
 import { isStopword, wordsOf } from '../../catalog/search/text.ts'
@@ -6,28 +6,31 @@ import type { Found } from './search-catalog.ts'
 
 /** Hits whose relevances differ by less are equally relevant. */
 const TIE = 0.05
+/** How much of the query, and of each field, is read. */
 const MAX_CHARACTERS = 2_000
 
 /**
- * The first `most` hits. A hit is left out if the query contains none of its own words, and another hit of its server is equally relevant.
+ * The first `most` hits that are not left out. A hit is left out if the query contains none of its own words, and another hit of its server is equally relevant.
  * A hit whose relevance differs from all others of its server was found by its meaning.
  */
 export function fittingExtras(query: string, hits: readonly Found<Extra>[], most: number): Found<Extra>[] {
   const words = wordsOf(query.slice(0, MAX_CHARACTERS)).filter(({ text }) => !isStopword(text))
-  const asked = new Set(words.map(({ term }) => term))
+  const queryTerms = new Set(words.map(({ term }) => term))
   // Lazy, with the cheaper check first: words are extracted from no more hits than necessary.
-  const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, asked))
+  const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, queryTerms))
   return fitting.take(most).toArray()
 }
 
-function isNamed(extra: Extra, asked: ReadonlySet<string>): boolean {
+/** Whether the query has a word of the resource or prompt that is not one of its server. */
+function isNamed(extra: Extra, queryTerms: ReadonlySet<string>): boolean {
   const { server, serverTitle, tool, title, description, uri, inputSchema } = routeOf(extra).document
   const ofServer = termsOf(server, serverTitle)
   const parameters = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
   const own = termsOf(tool, title, description, uri, ...parameters)
-  return [...own].some(term => asked.has(term) && !ofServer.has(term))
+  return [...own].some(term => queryTerms.has(term) && !ofServer.has(term))
 }
 
+/** Whether no other hit of the same server is equally relevant. */
 function standsOut({ item, relevance }: Found<Extra>, hits: readonly Found<Extra>[]): boolean {
   const { server } = routeOf(item)
   return hits.every(

@@ -10,7 +10,7 @@ const MAX_PARAMETERS = 100
 /** Names with a separator or inner capitals. Others are not recognized, since a tool may be named like an everyday word: `search`. */
 const NAME = /[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+/g
 const SENTENCE_END = /[.!?;](?:\s|$)|\n/
-/** Words of sentences that name a tool to call before. Sentences with a word of INSTEAD name an alternative or a next step. */
+/** Words in sentences that name a tool to call before this one. A word of INSTEAD shows that a sentence names an alternative, or a next step. */
 const BEFORE =
   /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
 const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i
@@ -38,12 +38,14 @@ function prerequisitesOf(
   return [...paths]
 }
 
+/** The sentences of a description that name tools to call before. */
 function sentencesOf(description: JsonValue | undefined): string[] {
   if (typeof description !== 'string') return []
   const sentences = description.slice(0, MAX_CHARACTERS).split(SENTENCE_END)
   return sentences.filter(sentence => BEFORE.test(sentence) && !INSTEAD.test(sentence))
 }
 
+/** The descriptions of required parameters. */
 function parameterTexts(schema: JsonObject | undefined): string[] {
   const { properties, required } = schema ?? {}
   if (!isObject(properties) || !Array.isArray(required)) return []

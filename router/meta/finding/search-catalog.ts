@@ -14,7 +14,7 @@ import type { Work } from '../meta-tool.ts'
 import { searched } from '../spans.ts'
 import { fittingExtras } from './fitting-extras.ts'
 
-/** `whole`: the query was the item's exact path. */
+/** A hit. `relevance`: from 0 to 1; `weak`: probably not what was meant; `whole`: the item was requested by its exact name. */
 export type Found<T> = { item: T; relevance: number; weak: boolean; whole: boolean }
 
 export type FoundItems = {
@@ -41,6 +41,7 @@ const EXTRAS_COMPARED = 12
 /** Resources and prompts are secondary: only good matches are worth their tokens. */
 const MIN_EXTRA_RELEVANCE = 0.4
 
+/** Searches for each query, and joins the hits: at most `limit` tools, and a few resources and prompts. */
 export async function searchCatalog(
   work: Work,
   queries: readonly string[],

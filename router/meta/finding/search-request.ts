@@ -5,6 +5,7 @@ import { stateRefusal } from '../calling/targets.ts'
 import type { Refusal } from '../wording/answers.ts'
 
 export const MAX_QUERIES = 10
+/** The most hits of one answer. */
 const HIGHEST_LIMIT = 50
 /** How many hits of a search can be paged through. */
 export const MAX_RANK = 200
@@ -14,11 +15,11 @@ export const ENDS_HERE = `These are the best ${MAX_RANK}: narrow the query.`
 export function readQueries(query: JsonValue | undefined): string[] | undefined {
   const given = Array.isArray(query) ? query : [query]
   if (!given.every(one => typeof one === 'string')) return undefined
-  const asked = given.map(one => one.trim()).filter(one => one !== '')
-  return asked.length > 0 && asked.length <= MAX_QUERIES ? asked : undefined
+  const queries = given.map(one => one.trim()).filter(one => one !== '')
+  return queries.length > 0 && queries.length <= MAX_QUERIES ? queries : undefined
 }
 
-/** Missing, or white space only. */
+/** Whether a query is missing, or only white space. */
 export function isBlank(query: JsonValue | undefined): boolean {
   return String(query ?? '').trim() === ''
 }
@@ -28,11 +29,11 @@ export const QUERY_MISSING: Refusal = {
   outcome: 'rejected',
 }
 
-/** Limits the number to 1 to 50; digits in a string are accepted. Undefined if it is not a number. */
+/** How many hits are wanted, from 1 to 50; `usual` if not given. A number in a string is accepted too. Undefined for anything else. */
 export function readLimit(limit: JsonValue | undefined, usual: number): number | undefined {
   const given = limit ?? usual
-  const asked = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
-  return Number.isNaN(asked) ? undefined : Math.min(HIGHEST_LIMIT, Math.max(1, Math.trunc(asked)))
+  const wanted = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
+  return Number.isNaN(wanted) ? undefined : Math.min(HIGHEST_LIMIT, Math.max(1, Math.trunc(wanted)))
 }
 
 export const LIMIT_WRONG: Refusal = {
@@ -51,7 +52,7 @@ export function limitSchema(usual: number) {
   return { type: 'integer', minimum: 1, maximum: HIGHEST_LIMIT, default: usual }
 }
 
-/** If a single query is the path of a tool whose server cannot be used now, returns why. A bare name is searched as usual. */
+/** If the only query is the path of a tool whose server cannot be used now, returns the refusal. A bare name is searched as usual. */
 export function refusedPath(catalog: Catalog, queries: readonly string[]): Refusal | undefined {
   const [query = ''] = queries
   return queries.length === 1 && /:|__/.test(query) ? stateRefusal(catalog, query) : undefined

@@ -17,13 +17,14 @@ export function describe(catalog: Catalog, route: McpRoute, notifies: boolean): 
     : describeGateway(catalog, route.profile, notifies)
 }
 
+/** Whether the gateway serves a profile: its default, or one that it allows. */
 export function isServed({ config }: Catalog, profile: Profile): boolean {
   return profile === config.profile || config.allowedProfiles.includes(profile)
 }
 
 /**
- * Whether a task's results can be requested later: only if each client has its own session, or the server uses none. With a view, also
- * only if callers are distinguished by credentials, since otherwise task ids are not bound to callers.
+ * Whether clients can use tasks, whose results are requested later: only if each client has its own session, or the server uses none. With a
+ * view, only if callers are distinguished by credentials, since otherwise task ids are not bound to callers.
  */
 export function supportsTasks(
   { name, sessions }: RouterServer,
@@ -36,13 +37,13 @@ export function supportsTasks(
 
 function describeGateway(catalog: Catalog, name: Profile, notifies: boolean): RouteDescription | undefined {
   if (!isServed(catalog, name)) return undefined
-  const changing = notifies ? { listChanged: true } : {}
+  const listChanged = notifies ? { listChanged: true } : {}
   const toolsChange = name === 'registry' || (name === 'direct' && notifies)
   return {
     capabilities: {
       tools: toolsChange ? { listChanged: true } : {},
-      resources: { subscribe: true, ...changing },
-      prompts: changing,
+      resources: { subscribe: true, ...listChanged },
+      prompts: listChanged,
       completions: {},
       logging: {},
     } satisfies ServerCapabilities,

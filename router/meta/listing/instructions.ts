@@ -5,11 +5,11 @@ import { estimateTokens } from '../../catalog/estimate.ts'
 import { OTHER } from '../profiles/registry/categories.ts'
 import { shorten } from '../wording/shorten.ts'
 
-/** Keeps the whole text, including how to use the gateway, within 150 tokens. */
+/** Limit for the list of servers, which keeps the instructions within 150 tokens. */
 const LIST_TOKENS = 90
 const MAX_CATEGORY_CHARACTERS = 40
 
-/** At most 150 tokens, however many servers there are. `usage` is part of a sentence. */
+/** The text, of at most 150 tokens however many servers there are. `usage`: how to use the gateway, as part of a sentence. */
 export function instructionsOf(catalog: Catalog, usage: string): string {
   const { servers, tools } = catalog.totals
   if (servers === 0) return 'No server is available behind this gateway at the moment.'
@@ -40,6 +40,7 @@ function fits(list: string): boolean {
   return estimateTokens(list) <= LIST_TOKENS
 }
 
+/** As many names as fit, and how many more there are. */
 function firstOf(names: readonly string[]): string {
   let tokens = 0
   const fitting = names.findIndex(name => {

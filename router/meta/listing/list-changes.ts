@@ -17,6 +17,7 @@ export type ListChanges = {
   notice(request: McpRequest, catalog: Catalog): void
   /** Notifies a stream until `signal` aborts. */
   listen(listening: Listening): Promise<void>
+  /** Forgets what a client has seen, when its session ends. */
   forget(client: string): void
 }
 
@@ -49,6 +50,7 @@ export function createListChanges({ watch, restrict, once, settled }: ListChange
   const streaming = new Map<string, number>()
   let listeners = 0
 
+  /** The lists of a route; a kind is absent if its list never changes. */
   function stateOf(catalog: Catalog, route: McpRoute): State {
     return once(catalog, `state of ${routeName(route)}`, () =>
       route.kind === 'server' ? serverState(once, catalog, route.server) : gatewayState(once, catalog, route),
@@ -98,7 +100,7 @@ export function createListChanges({ watch, restrict, once, settled }: ListChange
   }
 }
 
-/** State of a gateway's lists. Meta-tools never change; changes by `activate` are notified when they happen. */
+/** The lists of a gateway. Meta-tools never change; `activate` itself notifies the client of changes that it makes. */
 function gatewayState(once: Once, catalog: Catalog, route: McpRoute): State {
   const items = gatewayLists.bind(undefined, once, catalog)
   return {
@@ -129,6 +131,7 @@ function nonEmpty(items: Items): Items {
   return items.filter(({ length }) => length > 0)
 }
 
+/** Whether two lists have the same items, by their JSON. */
 function areSame(a: readonly Listed[], b: readonly Listed[]): boolean {
   return a === b || (a.length === b.length && a.every(({ text }, at) => text === b[at]?.text))
 }

@@ -9,6 +9,7 @@ export function listedTokens({ tokens, tool, listedName }: ToolRoute): number {
   return tokens + estimateTokens(listedName) - estimateTokens(tool)
 }
 
+/** The definition as a gateway lists it. */
 export function listedDefinition({ server, listedName, definition }: ToolRoute): JsonObject {
   return { ...listedItem(server, definition), name: listedName }
 }

@@ -50,7 +50,7 @@ const OPTIONAL_FIELDS: readonly (readonly [string, z.ZodType])[] = Object.entrie
   _meta: z.custom(isObject),
 })
 
-/** Valid fields pass unchanged; URIs become those of the gateway. */
+/** The item with its valid fields unchanged, without invalid optional ones, and with the gateway's URIs. */
 export function listedItem(server: string, item: JsonObject): JsonObject {
   const wrong = OPTIONAL_FIELDS.filter(
     ([field, right]) => item[field] !== undefined && !right.safeParse(item[field]).success,
@@ -64,7 +64,7 @@ export function listedItem(server: string, item: JsonObject): JsonObject {
   }
 }
 
-/** Some servers omit `type: object` from arguments, or mark required properties as draft-03 did. */
+/** Repairs an inputSchema: some servers omit `type: object`, or mark required properties with booleans as JSON Schema draft-03 did. */
 function listedSchema(schema: JsonObject): JsonObject {
   if (objectSchema.safeParse(schema).success) return schema
   const { properties, required } = schema

@@ -9,7 +9,7 @@ import { listedDefinition, listedTokens } from './listed-definition.ts'
 import { listedItem } from './listed-item.ts'
 import { pageOf } from './pages.ts'
 
-/** Named as in the protocol's results. */
+/** The names of lists, as in the protocol's results. */
 export type ListName = 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
 
 export type Listed = {
@@ -22,6 +22,7 @@ export type Listed = {
   tokens: number
 }
 
+/** `tokens`: what the page's tools cost an agent. */
 export type ListPage = { reply: McpResponse; tokens: number }
 
 /** What a gateway lists: the items of all visible servers, grouped by server. */
@@ -70,12 +71,14 @@ export function listPage(
   return { reply: { result, resultText }, tokens }
 }
 
+/** Sorted by key, in the order of UTF-16 code units, as cursors need it. */
 export function sorted(items: readonly Listed[]): readonly Listed[] {
   return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }
 
 const NOTHING: readonly Listed[] = []
 
+/** What a gateway lists of one server: with names that include the server, and the gateway's URIs. */
 function exposedItems(part: ServerPart, list: ListName): Listed[] {
   switch (list) {
     case 'tools':
@@ -91,6 +94,7 @@ function exposedItems(part: ServerPart, list: ListName): Listed[] {
   }
 }
 
+/** What the endpoint of one server lists: its items, unchanged. */
 function ownItems(known: ServerCatalog, list: Exclude<ListName, 'tools'>): Listed[] {
   switch (list) {
     case 'resources':

@@ -26,6 +26,7 @@ export function listNatively(work: Work, list: Exclude<ListName, 'tools'>): McpR
   return page?.reply ?? invalid('cursor is not valid')
 }
 
+/** Answers resources/read. */
 export async function readNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   if (typeof params.uri !== 'string') return invalid('uri is missing')
@@ -37,6 +38,7 @@ export async function readNatively(work: Work): Promise<McpResponse> {
   return passOn(work, sent, exposeReadResult)
 }
 
+/** Answers prompts/get. */
 export async function getPromptNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   if (typeof params.name !== 'string') return invalid('name is missing')
@@ -52,7 +54,7 @@ export async function getPromptNatively(work: Work): Promise<McpResponse> {
   )
 }
 
-/** Completes an argument of a prompt or of a resource template. */
+/** Answers completion/complete, for an argument of a prompt or of a resource template. */
 export async function completeNatively(work: Work): Promise<McpResponse> {
   const { params } = work.request
   const ref = readCompleted(params.ref)
@@ -74,7 +76,7 @@ export async function completeNatively(work: Work): Promise<McpResponse> {
 
 type Rewrite = (server: string, result: JsonObject) => JsonObject
 
-/** Passes an upstream's error on unchanged; a fault becomes an error that says what to do. */
+/** Forwards a request and rewrites its result. The upstream's error is passed on unchanged; a Fault becomes an error that says what to do. */
 async function passOn(work: Work, sent: Forwarded, rewrite: Rewrite): Promise<McpResponse> {
   const answer = await forward(work, sent)
   if (answer instanceof Fault) return unanswered(answer, sent.server, work.words)

@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto'
 const MAX_CURSOR_CHARACTERS = 256
 /** Cursors cost tokens: for longer keys they contain only the beginning and a hash that distinguishes keys with the same beginning. */
 const MAX_KEY_CHARACTERS = 32
-const BEGINNING = 24
+const BEGINNING_CHARACTERS = 24
 const HASH_CHARACTERS = 8
 const HASH_SEPARATOR = '\0'
 /** Length of the hash of the request parameters, which rejects cursors of other requests. */
 const REQUEST_HASH_CHARACTERS = 4
+/** A position in the hits of a search, as digits. */
 const RANK = /^\d{1,4}$/
 
 export type Page<T> = { items: T[]; nextCursor?: string }
@@ -56,12 +57,13 @@ export function rankCursor(rank: number, asked: string): string {
   return cursorOf(String(rank), asked)
 }
 
-/** The position of such a cursor; undefined if it does not belong to that search. */
+/** The position in a cursor made by `rankCursor`; undefined if it does not belong to that search. */
 export function rankAt(cursor: unknown, asked: string): number | undefined {
   const position = positionIn(cursor, asked)
   return position !== undefined && RANK.test(position) ? Number(position) : undefined
 }
 
+/** The text in a cursor: a key, the beginning of one with its hash, or a position. Undefined if the cursor belongs to another request. */
 function positionIn(cursor: unknown, asked: string): string | undefined {
   if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR_CHARACTERS) return undefined
   const text = Buffer.from(cursor, 'base64url').toString()
@@ -74,7 +76,7 @@ function requestHash(asked: string): string {
 
 function cursorOf(key: string, asked: string): string {
   const isShort = key.length <= MAX_KEY_CHARACTERS && !key.includes(HASH_SEPARATOR)
-  const [start = ''] = key.slice(0, BEGINNING).split(HASH_SEPARATOR)
+  const [start = ''] = key.slice(0, BEGINNING_CHARACTERS).split(HASH_SEPARATOR)
   const position = isShort ? key : `${start.replace(/[\uD800-\uDBFF]$/, '')}${HASH_SEPARATOR}${hashOf(key)}`
   return Buffer.from(`${requestHash(asked)}${position}`).toString('base64url')
 }

@@ -7,7 +7,7 @@ import type { ProfileWords } from '../wording/profile-words.ts'
 export type ProfileTools = {
   /** By name, in the order in which they are listed. */
   tools: ReadonlyMap<string, MetaTool>
-  /** Listed after them where the gateway runs scripts. */
+  /** The meta-tool that runs scripts; it is listed only if the gateway runs scripts. */
   script: MetaTool
   /** o200k_base tokens of the meta-tools' definitions as listed, and of that of `script`, from definition-tokens.json. */
   prices: { tools: number; script: number }
@@ -16,7 +16,7 @@ export type ProfileTools = {
   list(work: Work): McpResponse
 }
 
-/** A profile with only meta-tools: its list is the same for everyone and serialized once. */
+/** Creates a profile that lists only meta-tools: the list is the same for all callers of a gateway, and is serialized once. */
 export function metaToolProfile(
   tools: readonly MetaTool[],
   given: Pick<ProfileTools, 'script' | 'prices' | 'words'>,
@@ -51,6 +51,7 @@ function readOnlyScript(script: MetaTool): MetaTool {
   return { ...script, definition }
 }
 
+/** Whether the gateway runs scripts. */
 export function runsScripts({ config }: Catalog): boolean {
   return config.code !== undefined
 }
@@ -60,7 +61,7 @@ export function definitionTokens(catalog: Catalog, { prices }: Pick<ProfileTools
   return prices.tools + (runsScripts(catalog) ? prices.script : 0)
 }
 
-/** A meta-tool that callers of the profile may use. */
+/** The meta-tool with this name, if the profile has it at this gateway. */
 export function metaToolNamed(
   catalog: Catalog,
   { tools, script }: ProfileTools,
@@ -69,6 +70,7 @@ export function metaToolNamed(
   return tools.get(name) ?? (runsScripts(catalog) && name === script.definition.name ? script : undefined)
 }
 
+/** The meta-tools by their names. */
 export function byName(tools: readonly MetaTool[]): ReadonlyMap<string, MetaTool> {
   return new Map(tools.map(tool => [tool.definition.name, tool]))
 }

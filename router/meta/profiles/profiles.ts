@@ -28,8 +28,8 @@ export function wordsOf(route: McpRoute): ProfileWords {
 export function exposedTokens(catalog: Catalog, profile: Profile): number {
   if (profile !== 'direct') return definitionTokens(catalog, PROFILES[profile])
   const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
-  const own = runsScripts(catalog) ? PROFILES.direct.prices.script : 0
-  return shown.reduce((sum, tool) => sum + listedTokens(tool), own)
+  const scriptTokens = runsScripts(catalog) ? PROFILES.direct.prices.script : 0
+  return shown.reduce((sum, tool) => sum + listedTokens(tool), scriptTokens)
 }
 
 /** exposedTokens of every profile that the gateway serves, its default first. */

@@ -1,4 +1,4 @@
-/** Reads the reference of a completion request: a prompt or a resource, never both, since a server could use the unchecked one. Pure. */
+/** Reads the reference of a completion request: a prompt or a resource, never both, since the server could use the one that was not checked. Pure. */
 import { isObject, type JsonValue } from '../../../core/json.ts'
 
 export type Completed =

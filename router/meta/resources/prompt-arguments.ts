@@ -7,7 +7,7 @@ import { shorten } from '../wording/shorten.ts'
 
 const MAX_LIST_CHARACTERS = 400
 
-/** Undefined if no required argument is missing. */
+/** The refusal if required arguments are missing; undefined if none is. `given`: the arguments of the request. */
 export function missingArguments(
   { server, prompt }: PromptTarget,
   given: JsonValue | undefined,

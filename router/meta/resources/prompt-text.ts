@@ -46,6 +46,7 @@ export async function getPromptAsText(
   return { result: withNotes(work, cutTexts(work, result, server.limits.maxResultBytes), notes) }
 }
 
+/** The content of a message as that of a tool result. */
 function contentOf(message: JsonValue): JsonValue[] {
   if (!isObject(message)) return []
   const items = Array.isArray(message.content) ? message.content : [message.content]

@@ -11,11 +11,11 @@ import { mayMatch } from './template-match.ts'
 
 const MAX_NAMES = 3
 
-/** `uri` is the upstream's own. It need not be in a list, since it may match a template. */
+/** `uri`: as the upstream knows it. It may be absent from the lists, since it may match a template. */
 export type ResourceTarget = { server: RouterServer; uri: string }
 
 /**
- * Accepts `server|uri`, `server+uri`, `ui://server/…`, and an upstream's own URI if only one server lists it, or else has a template
+ * Finds a resource by `server|uri`, `server+uri`, `ui://server/…`, and an upstream's own URI if only one server lists it, or else has a template
  * for it.
  */
 export function findResource(catalog: Catalog, text: string): ResourceTarget | Refusal {

@@ -42,7 +42,7 @@ export async function readAsText(work: Work, uri: string): Promise<McpResponse> 
   }
 }
 
-/** Text as text content with its `_meta`; binary data as an embedded resource with all its fields. */
+/** Converts text to text content with its `_meta`, and binary data to an embedded resource with all its fields. `asked`: its URI if it has none. */
 function contentOf(item: JsonObject, asked: string): JsonValue {
   const { text, uri, _meta } = item
   if (typeof text === 'string') return { type: 'text', text, ...(_meta !== undefined && { _meta }) }

@@ -1,4 +1,4 @@
-/** Subscribes to a resource for a client; updates carry the URI that the client used. */
+/** Subscribes to a resource for a client; updates have the URI that the client used. */
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonValue } from '../../../core/json.ts'
@@ -61,15 +61,16 @@ export async function subscribe(
     observer.called({ ...refused, server: server.name, client, by, scopes, unsent: { uri: target.uri } })
     return challengeFor(new ScopesMissing(scopes))
   }
-  const begunMs = performance.now()
-  const over = new AbortController()
-  const either = AbortSignal.any([signal, over.signal])
+  const startedMs = performance.now()
+  const notAllowed = new AbortController()
+  const either = AbortSignal.any([signal, notAllowed.signal])
+  // `endWithView` replaces the catalog whenever it changes.
   const seen = { catalog }
   const mayReport = (uri: string) => mayRead(seen.catalog, server, uri)
   const answer = await pool
     .subscribe(server.name, translated(route, subscription, target, mayReport), either)
     .catch(asFault)
-  const totalMs = performance.now() - begunMs
+  const totalMs = performance.now() - startedMs
   const outcome = outcomeOf(answer)
   const log = server.logging.requests
   observer.called({
@@ -85,15 +86,15 @@ export async function subscribe(
   })
   if (answer instanceof Fault) return unanswered(answer, server, dependencies.words)
   if (answer.error) return answer
-  if (catalog.view) void endWithView(dependencies, target, over, either, seen)
+  if (catalog.view) void endWithView(dependencies, target, notAllowed, either, seen)
   return { result: {} }
 }
 
-/** Ends a subscription as soon as its caller may no longer read the resource. */
+/** Keeps `seen` up to date, and ends the subscription as soon as its caller may no longer read the resource. */
 async function endWithView(
   { views, catalog }: SubscribeDependencies,
   { server, uri }: ResourceTarget,
-  over: AbortController,
+  notAllowed: AbortController,
   signal: AbortSignal,
   seen: { catalog: Catalog },
 ): Promise<void> {
@@ -101,7 +102,7 @@ async function endWithView(
     seen.catalog = now
     const known = now.servers.get(server.name)
     if (known && mayRead(now, known, uri)) continue
-    over.abort()
+    notAllowed.abort()
     return
   }
 }
@@ -118,24 +119,25 @@ function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarge
   }
 }
 
-/** Subscribes with the server's own URI. An update may name a part of the resource by that part's URI, if the caller may read it. */
+/** The subscription with the server's URI. An update may have the URI of a part of the resource, which is reported if the caller may read it. */
 function translated(
   route: McpRoute,
   subscription: Subscription,
   target: ResourceTarget,
   mayReport: (uri: string) => boolean,
 ): Subscription {
-  const known = subscription.uri
+  const clientUri = subscription.uri
   const { uri, server } = target
-  const knownOf = (updated: JsonValue | undefined): JsonValue => {
-    if (updated === uri || typeof updated !== 'string' || !mayReport(updated)) return known
+  const shownUri = (updated: JsonValue | undefined): JsonValue => {
+    if (updated === uri || typeof updated !== 'string' || !mayReport(updated)) return clientUri
     return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }
   const onUpdate = ({ method, params }: Notification): void =>
-    subscription.onUpdate({ method, params: { ...params, uri: knownOf(params?.uri) } })
+    subscription.onUpdate({ method, params: { ...params, uri: shownUri(params?.uri) } })
   return { ...subscription, uri, onUpdate }
 }
 
+/** Returns a Fault as a value; rethrows any other error. */
 function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error
   throw error

@@ -1,9 +1,9 @@
-/** Whether a URI may be an expansion of a URI template. Pure. */
+/** Whether a URI may be an expansion of a URI template (RFC 6570). Pure. */
 
 const EXPRESSION = /\{[^{}]*\}/
 const MAX_URI_CHARACTERS = 8_192
 
-/** The literals between expressions must occur in order; only templates that begin with a literal scheme count. */
+/** True if the literal parts of the template occur in the URI in order. Templates without a literal scheme at the beginning match nothing. */
 export function mayMatch(template: string, uri: string): boolean {
   const literals = template.split(EXPRESSION)
   const [first = '', ...rest] = literals

@@ -9,7 +9,7 @@ export function cutTexts(work: Work, result: JsonObject, mostBytes: number): Jso
   const { content } = result
   if (!Array.isArray(content)) return result
   const length = content.reduce<number>((sum, item) => sum + textOf(item).length, 0)
-  if (length * 3 <= mostBytes) return result // UTF-8 has at most three bytes a UTF-16 unit.
+  if (length * 3 <= mostBytes) return result // UTF-8 needs at most three bytes for a UTF-16 code unit.
   const texts = content.map(item => Buffer.from(textOf(item)))
   const sizes = texts.map(text => text.length)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
@@ -39,6 +39,7 @@ function cut(
   return { ...result, content: [...shown, ...notes(work, rest, end, mostBytes)] }
 }
 
+/** Stores the texts from the first cut one on, and says how to read on after `end`, or that text is lost. */
 function notes(work: Work, rest: Buffer, end: number, mostBytes: number): JsonObject[] {
   const kept = work.results?.keep(rest, end, mostBytes, work.request.caller.identity.id)
   const lost = rest.length - Math.max(kept?.keptBytes ?? 0, end)

@@ -58,6 +58,7 @@ function elementEnd(text: Buffer, from: number, least: number, end: number): num
   return found
 }
 
+/** The position after the last such byte of the part, if it is not before `least`. */
 function endAfter(text: Buffer, byte: number, least: number, end: number): number | undefined {
   const at = text.lastIndexOf(byte, end - 1)
   return at >= 0 && at + 1 >= least ? at + 1 : undefined

@@ -17,7 +17,7 @@ export type HandleSigner = {
   isOurs(handle: Handle, identityId: string): boolean
 }
 
-/** A name that no server can have. */
+/** Stands in place of a server's name: no server can have it. */
 const RESERVED_NAME = 'portolan'
 const HANDLE = /^portolan[|+]result\/([^/?]{1,64})\/([\w-]{24})(?:\?from=(\d{1,12}))?$/
 const LIKE_A_HANDLE = /^portolan[|+]result\//
@@ -34,15 +34,18 @@ export function listedHandle(handle: Handle): string {
   return exposedUri(RESERVED_NAME, pathOf(handle))
 }
 
+/** Whether a text is meant as a handle, even if it is malformed. */
 export function isHandle(text: string): boolean {
   return LIKE_A_HANDLE.test(text)
 }
 
+/** Parses either form; undefined if it is malformed. Does not verify the id. */
 export function parseHandle(text: string): Handle | undefined {
   const [, owner, id, from = '0'] = HANDLE.exec(text) ?? []
   return owner === undefined || id === undefined ? undefined : { owner, id, from: Number(from) }
 }
 
+/** `key`: the same at all replicas. An id is a random nonce, and the first bytes of an HMAC of it, the owner and the caller. */
 export function createHandleSigner(key: string | Uint8Array): HandleSigner {
   const proofOf = (owner: string, nonce: Buffer, identityId: string): Buffer =>
     createHmac('sha256', key)

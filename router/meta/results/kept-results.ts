@@ -1,4 +1,4 @@
-/** Texts cut out of results: stored by the process that cut them, readable from each of its replicas. */
+/** Texts cut out of results: stored by the replica that cut them, readable through every replica. */
 import type { Clock } from '../../../core/async.ts'
 import type { Log } from '../../../core/log.ts'
 import type { InternalCredentials } from '../../access/internal-credential.ts'
@@ -9,7 +9,7 @@ import { createRemoteReader } from './remote.ts'
 import { createTextStore, MAX_KEPT_BYTES } from './store.ts'
 
 export type KeptResults = {
-  /** Stores a text for a caller, or as much of it as the limit allows; the handle points at `from`. */
+  /** Stores a text for a caller, or as much of it as the limit allows; it is read from byte `from` on, in parts of `partBytes`. */
   keep(
     text: Buffer,
     from: number,

@@ -15,7 +15,7 @@ export function nativePart(uri: string, { text, bytes, next }: Part): JsonObject
   return { contents: [{ uri, mimeType: 'text/plain', text, _meta }] }
 }
 
-/** Parses such a result, read with `handle`; undefined if it carries no part. */
+/** Parses such a result, read with `handle`; undefined if it has no part. */
 export function readNativePart(result: JsonValue | undefined, { from }: Handle): Part | undefined {
   const contents = isObject(result) && Array.isArray(result.contents) ? result.contents : []
   const [content] = contents.filter(isObject)
@@ -27,6 +27,7 @@ export function readNativePart(result: JsonValue | undefined, { from }: Handle):
   return { text, end, bytes: typeof meta[BYTES] === 'number' ? meta[BYTES] : end, next }
 }
 
+/** The Fault for a handle whose result is not stored, or that was made for another caller. */
 export function notKept(): Fault {
   return new Fault('not_found', 'no such result is kept')
 }

@@ -9,12 +9,12 @@ import { isHandle } from './handle.ts'
 import { nativePart, type Part } from './part.ts'
 import { KEPT_MINUTES } from './store.ts'
 
-/** Undefined if the name is not a handle: it then refers to something else. */
+/** Answers with the part as a tool result. Undefined if the name is not a handle: it then refers to something else. */
 export function readKept(work: Work, name: string): Promise<McpResponse> | undefined {
   return isHandle(name) ? replyWithPart(work, name) : undefined
 }
 
-/** The same for resources/read. */
+/** The same as a result of resources/read. */
 export function readKeptNatively(work: Work, uri: string): Promise<McpResponse> | undefined {
   return isHandle(uri) ? replyNatively(work, uri) : undefined
 }

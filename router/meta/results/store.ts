@@ -7,16 +7,19 @@ const KEPT_MS = KEPT_MINUTES * 60_000
 export const MAX_KEPT_BYTES = 32 * 1024 * 1024
 export const MAX_KEPT_TEXTS = 1_000
 
-/** `partBytes`: the size of the parts it is read in. */
+/** `partBytes`: the most bytes of a part in which it is read. */
 export type KeptText = { text: Buffer; partBytes: number }
 
 export type TextStore = {
+  /** `id` must be new. */
   put(id: string, kept: KeptText): void
   get(id: string): KeptText | undefined
+  /** The size of all texts. */
   bytes(): number
   clear(): void
 }
 
+/** `goneAt`: when it expires, in milliseconds of the clock. */
 type Entry = KeptText & { goneAt: number }
 
 export function createTextStore(clock: Clock): TextStore {

@@ -21,9 +21,9 @@ type Detail = {
   depth: number
   descriptionCharacters: number
   enumValues: number
-  /** An enum of texts that is not longer is shown whole. */
+  /** An enum of strings whose JSON is not longer is shown whole. */
   enumCharacters: number
-  /** Names of properties that a folded object is described by. */
+  /** How many names of properties describe a folded object. */
   hints: number
 }
 
@@ -40,7 +40,7 @@ const DETAILS: readonly Detail[] = [
   { depth: 2, descriptionCharacters: 0, enumValues: 4, enumCharacters: 80, hints: 6 },
   { depth: 2, descriptionCharacters: 0, enumValues: 2, enumCharacters: 80, hints: 0 },
 ]
-/** Copied unchanged if short. */
+/** Keywords that are copied unchanged if their value is short. */
 const SCALARS = [
   'type',
   'format',
@@ -68,7 +68,7 @@ const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 
 /** Tokens of the frame around the properties if only some of them fit. */
 const FRAME_TOKENS = 30
 const MAX_NAME_CHARACTERS = 200
-/** Values of an enum that are compared with the query, and how many of those near it are shown. */
+/** How many values of an enum are compared with the query, and how many of those that contain a word of it are shown. */
 const MAX_COMPARED = 1_000
 const MAX_NEAR = 5
 
@@ -110,6 +110,7 @@ type Rendering = {
   enums: WeakMap<object, JsonObject>
 }
 
+/** Shows a schema and, up to a depth, the schemas in it. */
 function render(rendering: Rendering, value: JsonValue | undefined, depth: number): JsonValue {
   if (--rendering.left < 0 || !isObject(value)) return value === false ? false : {}
   const schema = referred(rendering.root, value)
@@ -203,6 +204,7 @@ function enumOf(rendering: Rendering, values: readonly JsonValue[]): JsonObject 
   return known
 }
 
+/** The whole enum if it is short; otherwise its first values, and those near the query. */
 function cutEnum({ detail, short, asked }: Rendering, values: readonly JsonValue[]): JsonObject {
   if (isShortEnum(values, detail.enumCharacters)) return { enum: [...values] }
   const first = values.slice(0, detail.enumValues).filter(value => isShort(value, short))

@@ -3,13 +3,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import { shorten } from '../wording/shorten.ts'
 import { requiredOf, sortedNames } from './property-names.ts'
 
-/** Alternatives that a folded choice is described by. */
+/** How many alternatives describe a folded choice. */
 const MAX_ALTERNATIVES = 6
 const MAX_HINT_CHARACTERS = 40
 
 /**
  * Names what is folded, so that agents know what to request: `folded: latitude, longitude` or `folded: {latitude, longitude} or string`.
- * `hints`: the most names of properties of one object.
+ * `hints`: the limit for names of properties of one object.
  */
 export function foldedComment(schema: JsonObject, hints: number): string {
   const choice = schema.anyOf ?? schema.oneOf

@@ -15,7 +15,7 @@ const MAX_DESCRIPTION_CHARACTERS = 100
 const MAX_LIST_CHARACTERS = 400
 const MAX_NAMES = 12
 
-/** Undefined if the query does not ask for a part of a known tool. */
+/** The tool with the requested part as its schema. Undefined if the query is not about a part of a known tool. */
 export function findPart(
   work: Pick<Work, 'catalog' | 'once'>,
   query: string,
@@ -29,7 +29,7 @@ export function findPart(
   return tool && isShown(catalog, tool.server) ? partOfTool(tool, asked.pointer) : undefined
 }
 
-/** If the pointer matches nothing, the refusal lists the existing properties. */
+/** The tool with the part at a JSON pointer as its schema. If the pointer matches nothing, the refusal lists the existing properties. */
 export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusal {
   const { inputSchema, description = '' } = tool.definition
   const part = schemaPart(inputSchema, pointer)

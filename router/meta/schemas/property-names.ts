@@ -1,7 +1,7 @@
 /** The names of an object schema's properties, and which of them are required. Pure. */
 import { isObject, type JsonObject } from '../../../core/json.ts'
 
-/** Names beyond this number are not looked up among the required ones. */
+/** Entries of `required` beyond this number are ignored. */
 const MAX_REQUIRED = 200
 
 /** The required names that the schema has properties for. */
@@ -13,7 +13,7 @@ export function requiredOf({ required, properties }: JsonObject): ReadonlySet<st
   )
 }
 
-/** Required names first, otherwise in their own order. */
+/** The names of the properties: required ones first, each group in the order of the schema. */
 export function sortedNames(properties: JsonObject, required: ReadonlySet<string>): string[] {
   const names = Object.keys(properties)
   return [...names.filter(name => required.has(name)), ...names.filter(name => !required.has(name))]

@@ -5,13 +5,13 @@ import { withDefinitions } from './pointer.ts'
 
 export type TrimmedSchema = { schema: JsonObject; tokens: number }
 
-/** Share of an estimated saving that is certain. */
+/** The share of an estimated saving that can be relied on. */
 const SURE_SHARE = 0.7
 
 /** A reference that is neither a JSON pointer nor the root: its definition cannot be determined. */
 const BY_NAME = /"\$(?:ref|dynamicRef)":"(?!#(?:\/|"))/
 
-/** The same object if there is nothing to leave out; `tokens` are those of the whole schema's JSON text. */
+/** Returns the same object if there is nothing to remove. `tokens`: those of the JSON text, of the given schema and of the returned one. */
 export function trimSchema(schema: JsonObject, tokens: number): TrimmedSchema {
   const { $schema: dialect, ...whole } = schema
   const { $defs, definitions, ...bare } = whole

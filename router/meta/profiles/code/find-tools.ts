@@ -48,7 +48,7 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
 
 type Declaration = Awaited<ReturnType<typeof findDeclarations>>[number]
 
-/** As many as fit, each with its description as a comment. */
+/** As many declarations as fit, but at least one, each after its description as a comment. */
 function declarationsText(found: readonly Declaration[], budget: number): string {
   if (found.length === 0) return NOTHING_FITS
   const lines: string[] = []

@@ -32,10 +32,10 @@ function list(work: Work): McpResponse {
   if (!page) return invalid('cursor is not valid')
   // The script meta-tool comes first on the first page.
   const script = cursor === undefined ? listedScript(catalog, SCRIPT) : undefined
-  const own = script ? prices.direct.script : 0
+  const scriptTokens = script ? prices.direct.script : 0
   // Counted once for the whole list, however many pages it is read in.
   if (cursor === undefined) observer.tokensDirect(tokenRoute(work), catalog.totals.tokens)
-  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens + own)
+  observer.tokensServed(tokenRoute(work), 'definitions', page.tokens + scriptTokens)
   if (!script || page.reply.error) return page.reply
   const { result } = page.reply
   return { result: { ...result, tools: [script.definition, ...(result.tools as JsonValue[])] } }

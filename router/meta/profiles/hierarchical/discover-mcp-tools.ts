@@ -22,7 +22,7 @@ import { refuse, schemaReply } from '../../wording/answers.ts'
 import { composeDiscovery } from './discovery-answer.ts'
 
 const DEFAULT_LIMIT = 10
-/** Further weak hits are shown only on request, by a limit or a cursor: only one in two hundred was the wanted tool. */
+/** Weak hits after this rank are shown only if a limit or cursor is given: only one in two hundred of them was the wanted tool. */
 const LAST_WEAK = 5
 
 export const discoverMcpTools: MetaTool = {
@@ -63,8 +63,8 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   // One hit more shows whether there is another page.
   const found = part ? onlyPart(part) : await searchCatalog(work, queries, end + 1)
   const searchMs = performance.now() - startedMs
-  const isFirstOfUsual = args.limit === undefined && from === 0
-  const to = isFirstOfUsual ? worthShowing(found.tools, end, queries.length) : end
+  const isUsualFirstPage = args.limit === undefined && from === 0
+  const to = isUsualFirstPage ? worthShowing(found.tools, end, queries.length) : end
   const tools = found.tools.slice(from, to)
   const answer = composeDiscovery({
     catalog,
@@ -82,12 +82,13 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
 }
 
-/** How many of the first hits an answer shows if no number is asked for; each of several queries shows its best hit. */
+/** How many hits an answer shows if no limit is given: all up to the last strong one, but at least LAST_WEAK, and one for each query. */
 function worthShowing(tools: FoundItems['tools'], most: number, queries: number): number {
   const strong = tools.findLastIndex(({ weak }, rank) => !weak && rank < most) + 1
   return Math.min(most, Math.max(strong, LAST_WEAK, queries))
 }
 
+/** The result of a search that found only this tool, whose schema is the requested part. */
 function onlyPart(item: ToolRoute): FoundItems {
   return { tools: [{ item, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
 }

@@ -19,6 +19,7 @@ const LINES_SHARE = 0.75
 const MIN_FOLDED_TOKENS = 40
 /** Share of the budget to plan with: estimates may be slightly too low, and `more` needs room. */
 const SAFE_SHARE = 0.94
+/** Tokens of `more` and `nextCursor`. */
 const MORE_TOKENS = 60
 /** Share of the budget for the repeated query; limits both its tokens and its characters. */
 const ECHOED_SHARE = 0.25
@@ -49,7 +50,7 @@ export type DiscoveryAnswer = {
   schemaTokens: number
 }
 
-/** Tools requested by path are shown with their whole schemas if WHOLE_BUDGETS times the budget is enough. */
+/** Composes the answer. Tools requested by path are shown with their whole schemas if WHOLE_BUDGETS times the budget is enough. */
 export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
   const { tools, catalog } = discovery
   const usual = catalog.config.budget.responseTokens
@@ -58,7 +59,7 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
   return whole?.isWhole ? whole : compose(discovery, usual)
 }
 
-/** `isWhole`: every tool is there, and no schema is folded or left out. */
+/** Composes the answer within a budget in tokens. `isWhole`: every tool is there, and no schema is folded or left out. */
 function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWhole: boolean } {
   const { catalog, tools, totalFound, searchMs } = discovery
   const frame = {
@@ -129,7 +130,7 @@ function addSchemas(
   return schemas
 }
 
-/** Which hits are not shown, and how to get them. */
+/** Says that further hits exist, and how to get them. `left`: how many strong ones. */
 function restOf(left: number, nextCursor: string | undefined): string {
   if (nextCursor === undefined) return ENDS_HERE
   return left > 0 ? `${left} more: go on with nextCursor` : 'weaker ones: go on with nextCursor'

@@ -44,9 +44,9 @@ function callWith(
   const given = { value: args.arguments, text: textAt(work.request, ...path) }
   if (isPlain(args)) return execute(work, args.tool_path, given, NOTHING, notes)
   const nested = asObject(args.arguments)
-  if (!pathOf(args) && nested && pathOf(nested))
+  if (!withToolPath(args) && nested && withToolPath(nested))
     return callWith(work, nested, [...path, 'arguments'], [NESTED])
-  const read = readName(pathOf(args) ?? args, 'tool_path')
+  const read = readName(withToolPath(args) ?? args, 'tool_path')
   if (!read)
     return refuse(work, {
       refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
@@ -62,8 +62,8 @@ function isPlain(args: JsonObject): args is JsonObject & { tool_path: string } {
   return typeof args.tool_path === 'string' && args.tool_path !== ''
 }
 
-/** Moves the path to `tool_path`, for prompts too; undefined if there is none. */
-function pathOf({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
+/** The arguments with the path in `tool_path`, also if it is the path of a prompt; undefined if there is none. */
+function withToolPath({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
   const path = tool_path ?? prompt_path
   return path === undefined ? undefined : { ...rest, tool_path: path }
 }

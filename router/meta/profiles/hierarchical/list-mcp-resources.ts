@@ -63,6 +63,7 @@ async function list(work: Work, args: JsonObject): Promise<McpResponse> {
 
 type Lines = { lines: [ResourceEntry, JsonObject][]; nextCursor?: string }
 
+/** The page at a cursor, within the token budget; undefined if the cursor is invalid. `asked`: identifies the request. */
 function pageOfLines(
   catalog: Catalog,
   entries: Iterable<ResourceEntry>,

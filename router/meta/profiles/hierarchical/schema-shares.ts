@@ -1,17 +1,21 @@
 /** Decides which found tools are shown with their schema, and how many tokens each schema may use. Pure. */
 
+/** A hit, and the tokens of its whole schema. */
 export type SchemaNeed = { relevance: number; weak: boolean; tokens: number }
 
 /** The first hits, which are called most. */
 const FIRST = 3
 /** Hits this much less relevant than the best one are seldom called: they are shown without a schema. */
 export const MIN_SHARE_OF_BEST = 0.6
-/** Hits that are nearly as relevant as the best one have their schema too, up to a number of schemas. */
+/** Further hits whose relevance is at least this share of the best one also get their schema, as long as there are fewer than MAX_SCHEMAS. */
 const NEAR_TIE = 0.95
 const MAX_SCHEMAS = 5
-/** How much more than an equally relevant hit the best one may take if not all fit. */
+/** The best hit's weight when not all schemas fit: how much more it gets than an equally relevant hit. */
 const BEST_WEIGHT = 2
-/** A second hit with 90 % of the best relevance is the wanted tool in about 60 % of cases; with 80 % in 35 %, with 70 % in 15 %. */
+/**
+ * Exponent of a hit's relative relevance in its weight. Measured: a second hit with 90 % of the best relevance is the wanted tool in about
+ * 60 % of cases; with 80 % in 35 %, with 70 % in 15 %.
+ */
 const STEEPNESS = 3
 
 /** Whether the hit at a rank is among the first; `needs` is how many queries are answered at once. */
@@ -49,7 +53,7 @@ export function schemaShares(
   return shares
 }
 
-/** Fills `shares` of the hits at `ranks`; returns what is left. */
+/** Divides `room` among the hits at `ranks` by weight, and writes their `shares`; returns what is left. */
 function shareOut(
   hits: readonly SchemaNeed[],
   ranks: readonly number[],

@@ -18,10 +18,10 @@ export type ToolLine = { line: JsonObject; found: Found<ToolRoute>; tokens: numb
 /** The first hits get longer descriptions than the rest. */
 const FIRST_HITS_CHARACTERS = 130
 const OTHER_HITS_CHARACTERS = 60
-/** Share of the room that the description of a tool asked for by path may take from its schema. */
+/** For a tool requested by path: share of the room that the description may take at the expense of the schema. */
 const WHOLE_DESCRIPTION_SHARE = 0.4
 const MAX_META_TOKENS = 30
-/** A cut text may cost slightly more than its share of the whole. */
+/** Safety margin: a cut text may cost slightly more than its share of the whole. */
 const CUT_SHARE = 0.9
 /** How much of a long description is read. */
 const MAX_READ_CHARACTERS = 16_384
@@ -51,6 +51,7 @@ export function toolLines(
   return lines
 }
 
+/** The line of one hit. `first`: whether it gets a longer description; `room`: tokens for it, including its schema. */
 function toolLine(catalog: Catalog, found: Found<ToolRoute>, first: boolean, room: number): ToolLine {
   const { item, relevance, weak } = found
   const { _meta: meta } = item.definition
@@ -83,6 +84,7 @@ function describe({ item, whole }: Found<ToolRoute>, first: boolean, room: numbe
   return shorten(dense, Math.max(MIN_DESCRIPTION_CHARACTERS, Math.floor(dense.length * share)))
 }
 
+/** Tokens of a tool's description, or of what is left of it after it was cut. */
 function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRoute): number {
   const { description = '' } = definition
   const whole = { length: description.length, tokens: descriptionTokens }

@@ -18,11 +18,11 @@ import { composeDefinitions } from './definitions.ts'
 import { type Loading, load } from './loading.ts'
 
 const MAX_TOOLS = 50
-/** Suggestions take time: only this many unknown names get them. */
+/** How many unknown names get suggestions, which take time. */
 const MAX_EXPLAINED = 3
 /** Limit for repeating a name that was not loaded. */
 const MAX_NAME_CHARACTERS = 100
-/** Share of the budget for tools that were not loaded, and for the names of loaded and of evicted tools. */
+/** Shares of the budget: for tools that were not loaded; for the names of loaded tools, and as much for those of evicted ones. */
 const NOT_LOADED_SHARE = 0.3
 const NAMES_SHARE = 0.15
 
@@ -124,6 +124,7 @@ function isKnown(work: Work, name: string): boolean {
   return isNamed || nearlyNamed(work, name) !== undefined
 }
 
+/** Why a tool was not loaded: there is no room for its definition. */
 function overBudget({ catalog: { config, servers } }: Work, tool: ToolRoute): Failed {
   const { definitionTokens, activeTools } = config.budget
   const refusal = `No room for ${quote(tool.path)} (${listedTokens(tool)} tokens): ${activeTools} tools and ${definitionTokens} tokens may be active at a time. Call it with execute.`
@@ -131,6 +132,7 @@ function overBudget({ catalog: { config, servers } }: Work, tool: ToolRoute): Fa
   return { tool: tool.path, refusal: { refusal, outcome: 'rejected', server, tool: tool.tool } }
 }
 
+/** Whether other tools are active than before, in whatever order. */
 function isChanged(before: readonly ToolRoute[], after: readonly ToolRoute[]): boolean {
   return before.length !== after.length || after.some(tool => !before.includes(tool))
 }

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../../../core/bounded-map.ts'
 export type ActivatedSets = {
   /** Tool paths, least recently used first; empty for a client without a session. */
   of(client: string | undefined): readonly string[]
+  /** Replaces the client's set. `paths`: least recently used first. */
   keep(client: string, paths: readonly string[]): void
   /** Marks a tool as the most recently used, if it is active. */
   touch(client: string | undefined, path: string): void

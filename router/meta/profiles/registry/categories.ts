@@ -3,6 +3,7 @@ import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { Item } from '../../finding/search-catalog.ts'
 
+/** The category of tools that have none. */
 export const OTHER = 'other'
 
 export type Category = {
@@ -12,7 +13,7 @@ export type Category = {
   tools: number
 }
 
-/** The category the manifest gives the tool, otherwise its server's. */
+/** The category that the manifest gives the tool, otherwise that of its server. `own`: the tool's name at the server. */
 export function categoryOf(server: RouterServer | undefined, own: string): string {
   const overrides = server?.tools.overrides ?? {}
   return (Object.hasOwn(overrides, own) ? overrides[own]?.category : undefined) ?? server?.category ?? OTHER

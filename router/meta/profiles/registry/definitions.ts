@@ -9,7 +9,7 @@ import { lineCost, WHOLE_BUDGETS } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 
 /** Limit for the description beside a schema that does not fit whole. */
-const CUT_DESCRIPTION = 400
+const MAX_CUT_CHARACTERS = 400
 /** A definition folded to fewer tokens shows nothing useful. */
 const MIN_TOKENS = 60
 /** Tokens of the sentences about what does not fit. */
@@ -25,7 +25,7 @@ export type ShownDefinitions = {
 
 /**
  * As many definitions as fit beside `frame`, without unused parts of their schemas; the first is folded if it does not fit. The whole
- * definition of a single requested tool may use WHOLE_BUDGETS times the budget.
+ * definition of a single requested tool may use WHOLE_BUDGETS times the budget. `areListed`: tools/list has the definitions too.
  */
 export function composeDefinitions(
   tools: readonly ToolRoute[],
@@ -69,7 +69,7 @@ function foldedDefinition(
   budget: number,
 ): Shown {
   const whole = definition.description ?? ''
-  const description = shorten(whole, Math.min(CUT_DESCRIPTION, budget))
+  const description = shorten(whole, Math.min(MAX_CUT_CHARACTERS, budget))
   const spent =
     estimateTokens(listedName) +
     tokensOfCut(description, { length: whole.length, tokens: descriptionTokens }) +

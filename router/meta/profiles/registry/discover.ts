@@ -131,6 +131,7 @@ function compose(
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 
+/** Says how many more tools there are, and how to get them. */
 function moreOf(left: number, nextCursor: string | undefined): string {
   const how = nextCursor === undefined ? 'choose a category' : 'continue with nextCursor'
   return `${left} more: ${how}, or give a more specific query.`
@@ -148,6 +149,7 @@ function toolLine(catalog: Catalog, { item, relevance, weak }: Found<ToolRoute>)
   }
 }
 
+/** A line for each category, with the first of its servers. */
 function categoryLines(catalog: Catalog): JsonObject[] {
   return categoriesOf(catalog).map(({ category, servers, tools }) => {
     const more = servers.length - SHOWN_SERVERS

@@ -1,10 +1,10 @@
 /** Decides which tools are active after more were requested: within the budget, the least recently used are evicted first. Pure. */
 
 export type LoadingBudget<T> = {
-  /** Limit for the tokens of all definitions, including the meta-tools. */
+  /** Limits for the tokens of all definitions, including the meta-tools, and for the number of active tools. */
   definitionTokens: number
   activeTools: number
-  /** Tokens of the meta-tools, and of one definition. */
+  /** Tokens of the meta-tools' definitions, and of the definition of one tool. */
   metaTokens: number
   tokensOf: (tool: T) => number
 }
@@ -22,7 +22,7 @@ export type Loading<T> = {
 }
 
 /**
- * `active`: least recently used first. `wanted` tools are loaded in their order; one that was already active becomes the most
+ * `active`: the tools active so far, least recently used first. `wanted` tools are loaded in their order; one that was already active becomes the most
  * recently used.
  */
 export function load<T>(

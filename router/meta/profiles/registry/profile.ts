@@ -25,8 +25,8 @@ function list(work: Work): McpResponse {
   const active = activeTools(work).toSorted((a, b) => (a.listedName < b.listedName ? -1 : 1))
   const { catalog } = work
   const script = listedScript(catalog, SCRIPT)
-  const own = script ? [...META_TOOLS, script] : META_TOOLS
+  const metaTools = script ? [...META_TOOLS, script] : META_TOOLS
   const tokens = active.reduce((sum, tool) => sum + listedTokens(tool), definitionTokens(catalog, registry))
   countList(work, catalog.totals.tokens, tokens)
-  return { result: { tools: [...own.map(tool => tool.definition), ...active.map(listedDefinition)] } }
+  return { result: { tools: [...metaTools.map(tool => tool.definition), ...active.map(listedDefinition)] } }
 }

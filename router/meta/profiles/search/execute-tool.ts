@@ -42,6 +42,7 @@ function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse>
   )
 }
 
+/** The refusal of a call without a toolName. */
 export const TOOL_NAME_MISSING = {
   refusal: 'toolName is missing: give it as mcp_search_tools does.',
   outcome: 'rejected',

@@ -17,7 +17,7 @@ import { TOOL_NAME_MISSING } from './execute-tool.ts'
 import { nameWithin, readServerScope } from './servers.ts'
 
 /** Limit for the description beside a schema that does not fit whole. */
-const CUT_DESCRIPTION = 400
+const MAX_CUT_CHARACTERS = 400
 
 export const mcpGetToolSchema: MetaTool = {
   definition: {
@@ -68,7 +68,7 @@ function compose(
   const usual = answerBudget(catalog)
   const fits = descriptionTokens + escapeTokens(whole) + schemaTokens <= usual * WHOLE_BUDGETS
   const budget = fits ? usual * WHOLE_BUDGETS : usual
-  const description = fits ? whole : shorten(whole, Math.min(CUT_DESCRIPTION, budget))
+  const description = fits ? whole : shorten(whole, Math.min(MAX_CUT_CHARACTERS, budget))
   const frame = { toolName: tool, serverId: server, description }
   const frameTokens =
     lineCost({ ...frame, description: '' }) +

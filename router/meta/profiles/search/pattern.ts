@@ -11,9 +11,10 @@ const MAX_ESTIMATED_INSTRUCTIONS = 4 * MAX_INSTRUCTIONS
 /** Compiling uses stack in proportion to the depth of groups. */
 const MAX_GROUP_DEPTH = 50
 const MAX_REASON_CHARACTERS = 200
-/** An escape, a class, a repetition, or a single character. */
+/** The parts of a pattern: an escape, a class, a repetition, or a single character. */
 const TOKENS = /\\.|\[(?:\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gs
 
+/** Compiles a pattern that ignores case, and whose ^ and $ match at line breaks too; a refusal if it is invalid or too large. */
 export function compilePattern(query: string): RE2JS | Refusal {
   const refusal = problemOf(query)
   if (refusal !== undefined) return { refusal, outcome: 'rejected' }
@@ -32,15 +33,16 @@ export function compilePattern(query: string): RE2JS | Refusal {
 
 const TOO_LARGE = 'The pattern is too large once its repetitions are written out: make it simpler.'
 
+/** Why a pattern is not compiled at all; undefined if it may be. */
 function problemOf(query: string): string | undefined {
   if (query.length > MAX_PATTERN_CHARACTERS)
     return `The pattern is too long: at most ${MAX_PATTERN_CHARACTERS} characters.`
   if (query.split('(').length > MAX_GROUP_DEPTH) return 'The pattern has too many groups: make it simpler.'
-  return writtenOut(query) > MAX_ESTIMATED_INSTRUCTIONS ? TOO_LARGE : undefined
+  return expandedSize(query) > MAX_ESTIMATED_INSTRUCTIONS ? TOO_LARGE : undefined
 }
 
 /** A rough count of characters, classes and groups with repetitions expanded. */
-function writtenOut(query: string): number {
+function expandedSize(query: string): number {
   const outer: number[] = []
   let size = 0
   let last = 0

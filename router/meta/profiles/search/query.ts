@@ -24,8 +24,8 @@ export function readToolQuery(query: string): ToolQuery {
 }
 
 /**
- * All visible tools with this name: by path, by listed name, or by their own name, which several servers may share; otherwise the
- * one whose name differs only in case and separators.
+ * All visible tools of the wanted servers with this name: path, listed name, or the tool's name at its server, which several servers may
+ * use; otherwise the only one whose name differs just in case and separators.
  */
 export function selectTools(work: Work, name: string, { id, includes }: ServerScope): ToolRoute[] {
   const { catalog } = work
@@ -33,18 +33,18 @@ export function selectTools(work: Work, name: string, { id, includes }: ServerSc
   return meant.filter(({ server }) => isShown(catalog, server) && (includes?.(server) ?? true))
 }
 
-/** The visible items of the wanted servers that contain all terms. */
+/** The visible items of the wanted servers whose name, description or server contains all terms, which are in lower case. */
 export function itemsHolding(
   catalog: Catalog,
   terms: readonly string[],
   { includes }: ServerScope,
 ): ReadonlySet<Item> {
-  const once = [...new Set(terms)]
+  const distinct = [...new Set(terms)]
   const items = [...catalog.tools, ...catalog.extras.map(routeOf)]
   return new Set(
     items.filter(
       item =>
-        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, once),
+        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, distinct),
     ),
   )
 }

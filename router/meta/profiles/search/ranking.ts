@@ -16,6 +16,7 @@ export type Ranking = {
   notFound: string[]
 }
 
+/** Finds tools for the queries. `depth`: how many hits are needed. */
 export async function rankTools(
   work: Work,
   queries: readonly string[],
@@ -50,7 +51,7 @@ export function listTools(catalog: Catalog, queries: readonly string[], scope: S
       .split(/\s+/)
       .filter(word => word !== '*'),
   )
-  const found = new Set(words.flatMap(own => holding(own.map(word => word.replace(/^\+/, '')))))
+  const found = new Set(words.flatMap(each => holding(each.map(word => word.replace(/^\+/, '')))))
   const isAll = found.size === 0 && !words.flat().some(word => word.startsWith('+'))
   const tools = isAll ? holding([]) : [...found]
   return { tools: tools.toSorted((a, b) => (a.path < b.path ? -1 : 1)), isAll: isAll && queries.length > 0 }
@@ -79,7 +80,7 @@ function select(work: Work, names: readonly string[], scope: ServerScope): Ranki
   }
 }
 
-/** Tools with the required words are included whether or not the other words rank them: unranked ones follow by name. */
+/** Adds the tools that have the required words, but that the search did not find by the other words: they follow in the catalog's order. */
 function withRest(
   catalog: Catalog,
   { tools, extras }: FoundItems,

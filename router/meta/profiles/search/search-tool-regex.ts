@@ -17,7 +17,7 @@ const DEFAULT_LIMIT = 10
 /** How much of a description is matched. */
 const MAX_TEXT_CHARACTERS = 1_000
 const MAX_DESCRIPTION_CHARACTERS = 140
-/** The longest time for which matching blocks the event loop at once, and the longest in all. */
+/** The longest time for which matching blocks the event loop without a break, and the longest in all. */
 const SLICE_MS = 5
 const MAX_MS = 1_000
 
@@ -64,7 +64,7 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
   })
 }
 
-/** Tools whose name matches, then those whose description does, each sorted by path. Yields often and stops at the time limit. */
+/** Tools whose name matches, then those whose description does, each sorted by path. Lets other requests run every SLICE_MS, and stops after MAX_MS. */
 async function matching(catalog: Catalog, pattern: RE2JS, signal: AbortSignal) {
   const named: ToolRoute[] = []
   const described: ToolRoute[] = []

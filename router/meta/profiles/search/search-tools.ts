@@ -108,6 +108,7 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
   return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
+/** `total`: how many tools there are in all; `weak`: those of `tools` that are weak hits. */
 type Shown = {
   tools: readonly ToolRoute[]
   weak?: ReadonlySet<ToolRoute>
@@ -155,6 +156,7 @@ function answer(
   })
 }
 
+/** A tool's description, cut to the length for its rank. */
 function described({ definition }: ToolRoute, rank: number, isListed: boolean): string {
   const most = isListed
     ? MAX_LIST_DESCRIPTION_CHARACTERS

@@ -14,11 +14,12 @@ export type ServerScope = {
   id?: string
 }
 
+/** A server's name for people: its title if it has one. */
 export function serverNameOf({ title, name }: RouterServer): string {
   return title ?? name
 }
 
-/** Servers whose name, title, category, description or keywords contain every word of a text; case-insensitive, hidden ones included. */
+/** The servers whose name, title, category, description or keywords contain every word of a text; case-insensitive, hidden ones included. */
 export function serversCalled({ servers }: Catalog, text: string): RouterServer[] {
   const words = new Set(text.toLowerCase().split(/\s+/))
   return [...servers.values()].filter(({ name, title, category, description, keywords }) => {
@@ -50,6 +51,7 @@ export function readServerScope(
   return { includes: name => (id === undefined ? named.names.has(name) : name === id), id }
 }
 
+/** The names of the usable servers that a text describes. */
 function findNamed(catalog: Catalog, text: string): { names: ReadonlySet<string> } | Refusal {
   const called = serversCalled(catalog, text)
   const shown = called.filter(({ status }) => !status.hidden)
@@ -72,6 +74,7 @@ export function nameWithin(
   return known?.server === id && !toolByName.has(`${id}:${name}`) ? name : `${id}:${name}`
 }
 
+/** A tool in an answer of the search profile. */
 export function toolLine(
   { servers }: Catalog,
   { server, tool, definition }: ToolRoute,
