@@ -89,7 +89,7 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const access: Access = (catalog, identity) => sharedAccess(own.now(catalog, identity), identity)
   const quotas = createQuotas(randomUUID(), given.clock)
   const limits = createLimits(given.clock, quotas)
-  const scripts = createScripts(createSandboxThreads(given.clock), given.clock)
+  const scripts = createScripts(createSandboxThreads(given.clock), { clock: given.clock, log: options.log })
   const handler = agentsHandler(given, { access, limits, results, scripts, clients: bound.clients })
   const config = () => served.current()?.config
   const configSeenBy = (identity: Identity) => access(current(), identity).config

@@ -40,7 +40,7 @@ export type InnerOutcome = {
 export type InnerCalls = {
   work: Work
   code: CodeConfig
-  /** Resolves with undefined if the tool may be called, otherwise with the reason. Asks the caller if that is configured. */
+  /** Resolves with undefined if the tool may be called, otherwise with the reason. Asks the caller if that is configured. Rejects only with the Fault of the caller's signal. */
   permit(target: ToolTarget, args: JsonObject): Promise<string | undefined>
   /** Asks the caller a server's questions, and repeats the call with the answers. */
   answerRounds(

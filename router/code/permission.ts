@@ -1,6 +1,7 @@
 /** Asks the caller whether a script may call a tool that can destroy something. */
 import { matches } from '../../core/catalog/policy.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
 import { reveal } from '../../core/hidden-characters.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
@@ -14,7 +15,7 @@ const MAX_SHOWN_CHARACTERS = 600
 const CHOICES = ['once', 'for this script', 'no'] as const
 type Choice = (typeof CHOICES)[number]
 
-/** Resolves with undefined if the tool may be called, otherwise with the reason. Rejects with the fault of an unanswered question. */
+/** Resolves with undefined if the tool may be called, otherwise with the reason. Rejects only with the Fault of the script's signal. */
 export type Permit = (target: ToolTarget, args: JsonObject) => Promise<string | undefined>
 
 /** `caller`: the caller of the script. Answers are remembered until the script ends; questions are asked one after another. */
@@ -72,10 +73,23 @@ function questionOn(path: string, args: JsonObject): ServerRequest {
   }
 }
 
+/** Nobody answered in time, or the client has gone: unlike the end of the script, that is an answer, with an error. */
+async function answerTo(
+  { ask, signal }: Caller,
+  question: ServerRequest,
+): Promise<{ result?: JsonObject; error?: { message: string } }> {
+  try {
+    return (await ask?.(question, signal)) ?? {}
+  } catch (error) {
+    if (!(error instanceof Fault) || signal.aborted) throw error
+    return { error }
+  }
+}
+
 /** The choice of the person; `unasked`: why there is none. If the caller cannot be asked now, that is no decision about the tool: the next call may ask again. */
 async function choose(caller: Caller, question: ServerRequest): Promise<Choice | { unasked: string }> {
-  const { result, error } = (await caller.ask?.(question, caller.signal)) ?? {}
-  if (error) return { unasked: error.message }
+  const { result, error } = await answerTo(caller, question)
+  if (error) return { unasked: error.message.replace(/\.$/, '') }
   if (result?.action !== 'accept' || !isObject(result.content)) return 'no'
   const { allow } = result.content
   return CHOICES.find(choice => choice === allow) ?? 'no'

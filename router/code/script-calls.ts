@@ -1,6 +1,7 @@
 /** Carries out the requests of one script: limits how many run at the same time, counts them, and limits the size of their results. */
 import { type Clock, delay } from '../../core/async.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import { type MadeCall, tokensOf } from './answer-text.ts'
 import type { InnerFailure } from './inner-call.ts'
 import { type Performing, performRequest, type Reply, refused } from './perform-request.ts'
@@ -15,6 +16,7 @@ const MAX_SLEEP_MS = 5_000
 
 export type ScriptCallsOptions = Performing & {
   clock: Clock
+  log: Log
   /** Called after each call. */
   onMade(made: MadeCall): void
 }
@@ -49,11 +51,10 @@ export class ScriptCalls {
     return this.#busy.totalMs
   }
 
-  /** Carries out a request, and remembers it until it is settled. */
+  /** Carries out a request, and remembers it until it is settled. Never rejects, since a rejection that nobody handles would end the process. */
   readonly answer = (request: SandboxRequest): Promise<SandboxReply> => {
     const answered = this.#run(request)
-    const forget = () => void this.#open.delete(tracked)
-    const tracked: Promise<void> = answered.then(forget, forget)
+    const tracked: Promise<void> = answered.then(() => void this.#open.delete(tracked))
     this.#open.add(tracked)
     return answered
   }
@@ -73,7 +74,8 @@ export class ScriptCalls {
       return this.#written(await this.#carryOut(request), path)
     } catch (error) {
       if (signal.aborted) return failureReply(OVER, path)
-      throw error
+      this.#options.log.error({ err: error }, 'a request of a script failed unexpectedly')
+      return failureReply(FAILED, path)
     } finally {
       done()
       leave()
@@ -124,6 +126,7 @@ export class ScriptCalls {
 }
 
 const OVER: InnerFailure = { message: 'The script has ended.', kind: 'cancelled' }
+const FAILED: InnerFailure = { message: 'The gateway failed unexpectedly.', kind: 'unavailable' }
 
 function readArgs(text: string): JsonValue {
   if (text.length > MAX_ARGUMENTS_CHARACTERS) return null

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/async.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import type { Ask } from '../../core/mcp/caller.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { answerInputRounds } from '../../core/mcp/server/input-rounds.ts'
@@ -25,6 +26,8 @@ export type GivenScript = {
   input: JsonValue | undefined
   reviewed?: { name: string; readOnly: boolean }
 }
+
+export type ScriptMeans = { clock: Clock; log: Log }
 
 const LOG_CHARACTERS = 16 * 1024
 const ARGUMENT_BYTES = 1024 * 1024
@@ -66,6 +69,7 @@ export class ScriptRun {
   readonly #code: CodeConfig
   readonly #place: Place
   readonly #clock: Clock
+  readonly #log: Log
   readonly #given: GivenScript
   /** Id of the script that called this one. */
   readonly #parent: string | undefined
@@ -75,11 +79,12 @@ export class ScriptRun {
   #askedSinceMs = 0
   #askedMs = 0
 
-  constructor(work: Work, code: CodeConfig, place: Place, clock: Clock, given: GivenScript) {
+  constructor(work: Work, code: CodeConfig, place: Place, given: GivenScript, { clock, log }: ScriptMeans) {
     const { caller } = work.request
     this.#code = code
     this.#place = place
     this.#clock = clock
+    this.#log = log
     this.#given = given
     this.#parent = work.script
     this.#limit = new CallLimit(clock, code.limits.timeoutMs, caller.signal)
@@ -140,6 +145,7 @@ export class ScriptRun {
       code: this.#code,
       limits: this.#code.limits,
       clock: this.#clock,
+      log: this.#log,
       permit: createPermit(this.#code, caller),
       answerRounds: (inner, first, again) => this.#answerRounds(inner, first, again),
       onMade: ({ tool }) => this.#tellProgress(++done, tool),

@@ -1,6 +1,5 @@
 /** Runs scripts within their limits and with the rights of their caller. Nothing of a script remains after it has ended. */
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../core/async.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Work } from '../meta/meta-tool.ts'
@@ -8,7 +7,7 @@ import { errorReply, refuse } from '../meta/wording/answers.ts'
 import { createLearnedShapes, type LearnedShapes } from './learned-shapes.ts'
 import type { Sandboxes } from './sandbox-threads.ts'
 import { createScriptGate } from './script-gate.ts'
-import { type GivenScript, ScriptRun } from './script-run.ts'
+import { type GivenScript, type ScriptMeans, ScriptRun } from './script-run.ts'
 
 export type Scripts = {
   /** Runs a script and answers its caller. Rejects only with the caller's own faults. */
@@ -24,7 +23,7 @@ export type Scripts = {
 
 const BUSY = 'Too many scripts run at the moment: try again in a moment.'
 
-export function createScripts(sandboxes: Sandboxes, clock: Clock): Scripts {
+export function createScripts(sandboxes: Sandboxes, means: ScriptMeans): Scripts {
   const gate = createScriptGate()
   const inTurn = createTurns()
   const begin = async (work: Work, given: CodeConfig, script: GivenScript): Promise<McpResponse> => {
@@ -38,7 +37,7 @@ export function createScripts(sandboxes: Sandboxes, clock: Clock): Scripts {
       recordBusy(work, script)
       return errorReply(work, BUSY)
     }
-    const run = new ScriptRun(work, code, place, clock, script)
+    const run = new ScriptRun(work, code, place, script, means)
     try {
       return await run.run(sandboxes, json)
     } finally {

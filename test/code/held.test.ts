@@ -1,10 +1,13 @@
 /** Scripts that wait for a person: how many may, that their timeout stands still meanwhile, and answers that reach another replica. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { isObject, type JsonObject } from '../../core/json.ts'
+import { ANSWER_WITHIN_MS } from '../../core/mcp/server/client-requests.ts'
 import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { modern, modernHeaders, post } from '../front/post.ts'
 import type { FixtureServer } from '../meta/fixture.ts'
+import { legacyClient } from '../support/answering-clients.ts'
 import { freePort } from '../support/free-port.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { CAN_ALL } from '../upstreams/asking/questions.ts'
@@ -107,6 +110,26 @@ test('the timeout of a script stands still while a person is asked, and continue
     said(await answer),
     /^The script took longer than 60 s: .*\nBefore it: 2 calls, files:wipe 1, files:never 1/s,
   )
+})
+
+test('a question that nobody answers in time is an error that the script can catch', async t => {
+  const clock = createManualClock()
+  const gateway = await startScriptGateway(t, { files }, ASK, {}, { clock })
+  const { client, call } = await legacyClient(t, new URL('/mcp/code', gateway.router.url).href)
+  const asked = Promise.withResolvers<void>()
+  client.setRequestHandler(ElicitRequestSchema, () => {
+    asked.resolve()
+    return new Promise(() => {})
+  })
+  const answer = call('run_mcp_script', { code: CATCHING, input: { n: 1 } })
+  await asked.promise
+  clock.advance(ANSWER_WITHIN_MS)
+  assert.deepEqual(JSON.parse(await answer), {
+    kind: 'denied',
+    message:
+      'files:wipe was not called, because the person could not be asked: The client did not answer the question within 10 min.',
+  })
+  assert.deepEqual(gateway.sent, [])
 })
 
 test('a script that waits at one replica continues through another, until the first is gone', async t => {

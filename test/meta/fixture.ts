@@ -108,7 +108,7 @@ export function createFixture(
     pool,
     observer,
     results,
-    scripts: createScripts(createSandboxThreads(clock), clock),
+    scripts: createScripts(createSandboxThreads(clock), { clock, log: createLog({ level: 'silent' }) }),
     clients,
   })
   const fixture: Fixture = {
