@@ -2,6 +2,7 @@
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { wantsInput } from '../../core/mcp/protocol/message.ts'
+import { ScopesMissing } from '../access/missing-scopes.ts'
 import { forward } from '../meta/calling/forward.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { findResource } from '../meta/resources/resource-target.ts'
@@ -26,7 +27,8 @@ export async function readResource(work: Work, uri: string): Promise<Read> {
   }
   const { server } = target
   const params = { ...work.request.params, uri: target.uri }
-  const answer = await forward(work, { server, method: 'resources/read', params })
+  const answer = await forward(work, { server, method: 'resources/read', params }).catch(scopesMissing)
+  if (answer instanceof ScopesMissing) return failed(answer.message, 'denied')
   if (answer instanceof Fault) return failed(faultSentence(answer, server, work.words), 'unavailable')
   if (answer.error) return failed(refusalSentence(server, uri, answer.error), 'tool_error')
   if (wantsInput(answer.result))
@@ -34,6 +36,11 @@ export async function readResource(work: Work, uri: string): Promise<Read> {
   const { contents } = answer.result
   const parts = Array.isArray(contents) ? contents.filter(isObject).map(contentValue) : []
   return { value: parts.length === 1 ? parts[0] : parts }
+}
+
+function scopesMissing(error: unknown): ScopesMissing {
+  if (error instanceof ScopesMissing) return error
+  throw error
 }
 
 function contentValue(content: JsonObject): JsonValue {

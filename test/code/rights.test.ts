@@ -90,6 +90,18 @@ test('tools that wait for approval and suspended servers are not called, however
   assert.deepEqual(sent, [])
 })
 
+test('a call or resource that needs more scopes than its caller has is denied, and the script goes on', async t => {
+  const rules = [rule('all', 'vermilion', { subjects: [], scopes: ['write'], challenge: true })]
+  const open = { ...access, auth: { ...TOKENS, anonymous: true }, rules }
+  const { value, sent } = await startScriptGateway(t, SERVERS, {}, { access: open }, { credentials })
+  for (const tried of ['tools.vermilion.vermilion_get({})', 'read("vermilion|file:///vermilion/one")'])
+    assert.deepEqual(
+      await value(`try { return await ${tried} } catch ({ kind, message }) { return { kind, message } }`),
+      { kind: 'denied', message: 'This needs a token with the scopes: write.' },
+    )
+  assert.deepEqual(sent, [])
+})
+
 test('each call of a script counts against the limits of calls and of requests', async t => {
   const limited = {
     ...access,
