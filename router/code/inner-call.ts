@@ -133,7 +133,8 @@ function cut(message: string): string {
   return shorten(message, MAX_MESSAGE_CHARACTERS)
 }
 
-function kindOf(fault: Fault): FailureKind {
+/** The kind of failure that a Fault is to a script. */
+export function kindOf(fault: Fault): FailureKind {
   const outcome = outcomeOf(fault)
   return outcome === 'ok' || outcome === 'upstream_error' ? 'unavailable' : outcome
 }

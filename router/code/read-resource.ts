@@ -9,7 +9,7 @@ import { findResource } from '../meta/resources/resource-target.ts'
 import { isHandle, parseHandle, shownHandle } from '../meta/results/handle.ts'
 import { reportRefusal } from '../meta/wording/answers.ts'
 import { faultSentence, refusalSentence } from '../meta/wording/sentences.ts'
-import type { InnerFailure } from './inner-call.ts'
+import { type InnerFailure, kindOf } from './inner-call.ts'
 import { parsedText } from './result-value.ts'
 
 type Read = { value: JsonValue | undefined } | { failure: InnerFailure }
@@ -29,7 +29,7 @@ export async function readResource(work: Work, uri: string): Promise<Read> {
   const params = { ...work.request.params, uri: target.uri }
   const answer = await forward(work, { server, method: 'resources/read', params }).catch(scopesMissing)
   if (answer instanceof ScopesMissing) return failed(answer.message, 'denied')
-  if (answer instanceof Fault) return failed(faultSentence(answer, server, work.words), 'unavailable')
+  if (answer instanceof Fault) return failed(faultSentence(answer, server, work.words), kindOf(answer))
   if (answer.error) return failed(refusalSentence(server, uri, answer.error), 'tool_error')
   if (wantsInput(answer.result))
     return failed(`${uri} asks a question first: read it outside of a script.`, 'rejected')
@@ -51,18 +51,21 @@ function contentValue(content: JsonObject): JsonValue {
 async function readKept({ results, request }: Work, uri: string): Promise<Read> {
   const { identity, signal } = request.caller
   let next = parseHandle(uri)
-  let text = ''
+  let text: string | undefined
   try {
     for (let part = 0; next && results && part < MAX_PARTS; part++) {
       const read = await results.read(shownHandle(next), identity.id, signal)
-      text += read.text
+      text = (text ?? '') + read.text
       next = read.next
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
+    // Another replica that cannot be reached may still have it.
+    if (error.code !== 'not_found')
+      return failed(`The kept result was not read: ${error.message}.`, kindOf(error))
     return failed(RESULT_GONE, 'unavailable')
   }
-  return text === '' ? failed(RESULT_GONE, 'unavailable') : { value: parsedText(text) }
+  return text === undefined ? failed(RESULT_GONE, 'unavailable') : { value: parsedText(text) }
 }
 
 function failed(message: string, kind: InnerFailure['kind']): Read {

@@ -1,7 +1,9 @@
 /** What agents get from scripts: values, errors with their lines, the line that lists the calls, and large results in parts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Fault } from '../../core/errors.ts'
 import type { FixtureServer, ToolResult } from '../meta/fixture.ts'
+import { freePort } from '../support/free-port.ts'
 import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
 
 const ANY = { type: 'object', properties: {} } as const
@@ -206,6 +208,34 @@ test('a kept value passes from one script to the next of the same caller', async
     gateway.value('return read("portolan|result/local/AAAAAAAAAAAAAAAAAAAAAAAA")'),
     /gone, or was kept for somebody else/,
   )
+})
+
+test('an empty text can be kept and read', async () => {
+  const handle = await gateway.value('return keep("")')
+  assert.deepEqual(await gateway.value('return [await read(input)]', handle), [''])
+})
+
+test('if a resource or a kept value cannot be read, the error says which of its causes it was', async t => {
+  const CATCHING = 'try { return await read(input) } catch ({ kind, message }) { return { kind, message } }'
+  const slow: FixtureServer = {
+    offers: { resources: [{ uri: 'file:///late', name: 'late' }] },
+    answer: () => Promise.reject(new Fault('upstream_timeout', 'no answer in time')),
+  }
+  const replica = async () => {
+    const options = { sessionKey: 'one key', address: '127.0.0.1', port: await freePort() }
+    return startScriptGateway(t, { slow }, {}, {}, options)
+  }
+  const [first, second] = [await replica(), await replica()]
+  const late = (await first.value(CATCHING, 'slow|file:///late')) as { kind: string; message: string }
+  assert.equal(late.kind, 'timeout')
+  assert.match(late.message, /gave no answer within 60 s/)
+  const handle = await first.value('return keep(1)')
+  assert.equal(await second.value('return read(input)', handle), 1)
+  await first.router.close(0)
+  assert.deepEqual(await second.value(CATCHING, handle), {
+    kind: 'unavailable',
+    message: 'The kept result was not read: the replica that stores the result cannot be reached.',
+  })
 })
 
 test('discover finds tools within scripts, with declarations that include the types of results seen before', async () => {
