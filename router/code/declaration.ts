@@ -18,6 +18,8 @@ const DETAILS: readonly Detail[] = [
   { depth: 1, properties: 15, values: 2, comment: 0 },
 ]
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,100}$/
+/** String literals and comments. */
+const NOT_STRUCTURE = /"(?:[^"\\]|\\.)*"|\/\*.*?\*\//g
 const MAX_VALUE_CHARACTERS = 60
 const MAX_KEY_CHARACTERS = 100
 /** How many schemas are read for one declaration. */
@@ -41,7 +43,7 @@ export function declarationOf({ name, input, output }: Declared, budget: number,
   let text = ''
   for (const detail of DETAILS) {
     const inside = typeOf(input, top(input, detail))
-    const args = isEmptyObject(inside) ? '' : `args${hasRequired(input) ? '' : '?'}: ${inside}`
+    const args = takesNothing(input, inside) ? '' : `args${hasRequired(input) ? '' : '?'}: ${inside}`
     const result = returns ?? returned(output, detail)
     text = `${name}(${args}): ${result}`
     if (estimateTokens(text) <= budget) return text
@@ -112,7 +114,18 @@ function listType({ items, prefixItems }: JsonObject, place: Place): string {
       .map(item => typeOf(item, place))
       .join(', ')}]`
   const item = typeOf(items, place)
-  return /[ |&]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`
+  return isCompound(item) ? `(${item})[]` : `${item}[]`
+}
+
+/** Whether a type has a `|` or `&` outside of brackets, literals and comments. */
+function isCompound(type: string): boolean {
+  let depth = 0
+  for (const [sign] of type.replace(NOT_STRUCTURE, '').matchAll(/[[\](){}<>|&]/g)) {
+    if ('[({<'.includes(sign)) depth++
+    else if ('])}>'.includes(sign)) depth--
+    else if (depth === 0) return true
+  }
+  return false
 }
 
 function objectType(schema: JsonObject, place: Place): string {
@@ -146,12 +159,10 @@ function literals(values: readonly JsonValue[], most: number): string {
 }
 
 function literal(value: JsonValue): string {
-  const text = JSON.stringify(value)
-  return typeof value === 'object' && value !== null
-    ? 'unknown'
-    : text.length > MAX_VALUE_CHARACTERS
-      ? widened(value)
-      : text
+  if (typeof value === 'object' && value !== null) return 'unknown'
+  if (typeof value === 'string' && value.length > MAX_VALUE_CHARACTERS) return widened(value)
+  const text = JSON.stringify(typeof value === 'string' ? reveal(value) : value)
+  return text.length > MAX_VALUE_CHARACTERS ? widened(value) : text
 }
 
 function widened(value: JsonValue): string {
@@ -164,13 +175,15 @@ function union(types: readonly string[]): string {
 }
 
 function keyOf(name: string): string {
-  return IDENTIFIER.test(name) ? name : JSON.stringify(name.slice(0, MAX_KEY_CHARACTERS))
+  return IDENTIFIER.test(name) ? name : JSON.stringify(reveal(name.slice(0, MAX_KEY_CHARACTERS)))
 }
 
 function hasRequired({ required }: JsonObject): boolean {
   return Array.isArray(required) && required.length > 0
 }
 
-function isEmptyObject(type: string): boolean {
-  return type === 'Record<string, unknown>'
+/** Whether a tool has no arguments. Schemas without properties seldom forbid others, so they have to allow them expressly. `type`: the input's. */
+function takesNothing(input: JsonObject, type: string): boolean {
+  const { additionalProperties: others } = input
+  return type === 'Record<string, unknown>' && others !== true && !isObject(others) && !hasRequired(input)
 }

@@ -117,6 +117,31 @@ const forms: readonly (readonly [JsonObject, string])[] = [
     '(args?: {a?: {next?: unknown}})',
   ],
   [{ type: 'object', properties: {} }, '()'],
+  [{ type: 'object', additionalProperties: false }, '()'],
+  [{ type: 'object', additionalProperties: true }, '(args?: Record<string, unknown>)'],
+  [{ type: 'object', additionalProperties: {} }, '(args?: Record<string, unknown>)'],
+  [
+    {
+      type: 'object',
+      properties: {
+        a: { type: 'array', items: { type: ['object', 'null'], properties: { b: { type: 'string' } } } },
+        c: { type: 'array', items: { enum: ['{', 'x | y'] } },
+        d: { type: 'array', items: { enum: ['x | y'] } },
+        e: { type: 'array', items: { type: 'object', properties: { b: { enum: ['}', 1] } } } },
+      },
+    },
+    '(args?: {a?: ({b?: string} | null)[]; c?: ("{" | "x | y")[]; d?: "x | y"[]; e?: {b?: "}" | 1}[]})',
+  ],
+  [
+    {
+      type: 'object',
+      properties: {
+        'a\u{202e}"b': { const: 'c\u{200b}d' },
+        e: { enum: ['f\u{e0041}\u{e0042}"', '\u{200b}'.repeat(61)] },
+      },
+    },
+    '(args?: {"a⟨U+202E right-to-left override⟩\\"b"?: "c⟨U+200B zero width space⟩d"; e?: "f⟨tags that say \\"AB\\"⟩\\"" | string})',
+  ],
   [
     { type: 'object', properties: { a: { type: 'string', description: 'ends */ here' } } },
     '(args?: {/** ends * / here */ a?: string})',
