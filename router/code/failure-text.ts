@@ -22,7 +22,6 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
     /'(?:URL|TextEncoder|TextDecoder|structuredClone|atob|btoa|crypto|Intl)' is not defined/,
     'Only JavaScript itself is available, without the APIs of browsers or Node.',
   ],
-  [/unexpected token.*'import'|import\b/, 'There are no imports.'],
 ]
 
 /** The first lines of the text about a failed script. `why`: the reason of the signal, if that ended the script. */
@@ -66,7 +65,7 @@ function thrownText(error: GuestError, source: string, limits: CodeLimits): stri
   const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
   const hint = isMemoryError(error)
     ? `A script has ${Math.round(limits.memoryBytes / BYTES_PER_MIB)} MiB: read less at once.`
-    : INSTEAD.find(([pattern]) => pattern.test(error.message))?.[1]
+    : adviceOn(error, text)
   return [
     first,
     ...(line === undefined
@@ -74,6 +73,12 @@ function thrownText(error: GuestError, source: string, limits: CodeLimits): stri
       : [`  line ${line}${column === undefined ? '' : `, column ${column}`}:  ${lineText(text)}`]),
     ...(hint === undefined ? [] : [hint]),
   ].join('\n')
+}
+
+function adviceOn({ name, message }: GuestError, line = ''): string | undefined {
+  // Errors of tools may have the word too; of the interpreter's own, some have it only in the line.
+  const isImport = name === 'SyntaxError' && (/\bimport\b/.test(message) || /^\s*import\b/.test(line))
+  return isImport ? 'There are no imports.' : INSTEAD.find(([pattern]) => pattern.test(message))?.[1]
 }
 
 function lineText(text = ''): string {

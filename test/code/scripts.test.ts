@@ -158,6 +158,10 @@ test('the text of a failure has the error, its line, and the calls that were mad
   )
   await assert.rejects(gateway.value('enum A { B }'), /enum is not supported.*write JavaScript/)
   await assert.rejects(gateway.value('setTimeout(() => {}, 1)'), /await sleep\(ms\)/)
+  const failure = async (code: string) => (await gateway.run(code)).content[0]?.text ?? ''
+  for (const code of ['import fs from "fs"\nreturn 1', 'return import.meta.url'])
+    assert.match(await failure(code), /^SyntaxError: .*\n.*\nThere are no imports\.$/)
+  assert.doesNotMatch(await failure('throw new Error("import failed")'), /no imports/)
   await assert.rejects(
     gateway.value('await new Promise(() => {})'),
     /waits for a promise that nothing will settle/,
