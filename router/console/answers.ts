@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import { explainSearch } from '../meta/finding/search-catalog.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
-import { payloadOf } from './calls.ts'
+import { isOwn, payloadOf } from './calls.ts'
 import type { ConsoleFeed } from './feed.ts'
 import type { ConsoleHost } from './host.ts'
 import { resourcesOf, toolDetailOf, toolsOf } from './offered.ts'
@@ -39,7 +39,7 @@ export function createAnswers({ host, feed, encodeQuery }: AnswersOptions): Answ
     },
     call: ({ seen, identity, query }) => {
       const kept = feed.calls.numbered(Number(query.seq))
-      if (!kept || (!seesAll(seen, host) && kept.by !== identity.id)) return nothing()
+      if (!kept || (!seesAll(seen, host) && !isOwn(kept, identity.id))) return nothing()
       return payloadOf(kept)
     },
     stderr: ask => ({ lines: host.stderr(serverIn(host, ask)) }),

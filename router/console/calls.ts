@@ -133,6 +133,11 @@ function createRuns() {
   }
 }
 
+/** Whether a caller made a call. Anonymous callers share the empty id, and do not see each other's. */
+export function isOwn({ by }: KeptCall, id: string): boolean {
+  return id !== '' && by === id
+}
+
 /** The arguments and the result of a call, or why they are not shown. */
 export function payloadOf({ payload }: KeptCall): ConsolePayload {
   if (payload === undefined) return { withheld: WITHHELD }

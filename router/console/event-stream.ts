@@ -5,7 +5,7 @@ import type { ConsoleCall, ConsoleEvents } from '../../core/console/shapes.ts'
 import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
 import { HEARTBEAT, STREAM_HEAD, whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { KeptCall } from './calls.ts'
+import { isOwn, type KeptCall } from './calls.ts'
 import type { ConsoleFeed } from './feed.ts'
 import { type StateFacts, seesAll, serversOf, stateOf } from './state.ts'
 
@@ -46,7 +46,7 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
     const id = `${calls.run}.${sent.seq}.${sent.at}`
     raw.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   }
-  const maySee = ({ by }: KeptCall) => by === options.caller || isWhole(seen(), options.host)
+  const maySee = (kept: KeptCall) => isOwn(kept, options.caller) || isWhole(seen(), options.host)
   const sendCalls = (): void => {
     if (waiting.length === 0) return
     sent.seq = waiting.at(-1)?.seq ?? sent.seq

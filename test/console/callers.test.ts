@@ -1,0 +1,52 @@
+/** What callers of one gateway get of its console: over HTTP, against a running router with a manual clock. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
+import { createClusterHost } from '../../router/console/for-operator.ts'
+import { RED, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
+import { execute } from '../front/audit-router.ts'
+import { echo } from '../meta/fixture.ts'
+
+const CONSOLE = { page: new Map(), host: createClusterHost(() => ({ ready: true })) }
+const ANYBODY = { ...TOKENS, anonymous: true }
+const CALL = execute('vermilion:vermilion_get')
+
+const startConsole = (t: TestContext, access: Partial<AccessConfig>) =>
+  start(t, access, {}, echo, SERVERS, { console: CONSOLE })
+const bearer = (token?: string): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+/** The numbers of the calls that a page gets when it opens. */
+async function callsSeen(
+  t: TestContext,
+  { origin, clock }: Awaited<ReturnType<typeof startConsole>>,
+  token?: string,
+) {
+  const response = await fetch(`${origin}/console/events`, { headers: bearer(token), signal: t.signal })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  // The first heartbeat comes after all that the page gets at once.
+  clock.advance(HEARTBEAT_MS)
+  while (!/^:/m.test(text)) text += (await reader?.read())?.value ?? assert.fail('the stream ended')
+  await reader?.cancel()
+  return [...text.matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq))
+}
+
+test('anonymous callers of a gateway with auth see no calls of each other, and one with a token sees its own', async t => {
+  const running = await startConsole(t, { auth: ANYBODY })
+  const { origin } = running
+  const status = async (seq: number, token?: string) =>
+    (await fetch(`${origin}/console/call?seq=${seq}`, { headers: bearer(token) })).status
+  await send(origin, CALL)
+  await send(origin, CALL, { token: RED })
+  assert.deepEqual([await callsSeen(t, running), await callsSeen(t, running, RED)], [[], [2]])
+  assert.deepEqual([await status(1), await status(1, RED), await status(2, RED)], [404, 404, 200])
+})
+
+test('without auth, whoever is at the machine sees all calls', async t => {
+  const running = await startConsole(t, { auth: undefined })
+  await send(running.origin, CALL)
+  assert.deepEqual(await callsSeen(t, running), [1])
+  assert.equal((await fetch(`${running.origin}/console/call?seq=1`)).status, 200)
+})
