@@ -14,7 +14,7 @@ import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { App, OnRequest } from '../http/app.ts'
-import type { Identify } from '../http/mcp-route.ts'
+import { AUDIT_BLOCKED, type Identify } from '../http/mcp-route.ts'
 import type { OpenRequests } from '../http/open-requests.ts'
 import { type AnswersOptions, answerPost, createAnswers } from './answers.ts'
 import { streamEvents } from './event-stream.ts'
@@ -26,7 +26,7 @@ export type ConsoleRoutes = AnswersOptions & {
   identify: Identify
   openRequests: Pick<OpenRequests, 'add'>
   failedLogins: FailedLogins
-  audit: Pick<Audit, 'admitted' | 'decided'>
+  audit: Pick<Audit, 'admitted' | 'decided' | 'isBlocked'>
   facts: () => StateFacts
   clock: Clock
   log: Log
@@ -103,7 +103,7 @@ function addPosts(app: App, routes: ConsoleRoutes, onRequest: OnRequest): void {
     })
 }
 
-/** Who sent the request, and what that caller sees; undefined if it was refused and answered. As at /mcp, a refused credential counts and is recorded. */
+/** Who sent the request, and what that caller sees; undefined if it was refused and answered. As at /mcp, a refused credential counts and is recorded, and nobody is admitted while that cannot be recorded. */
 async function admit(
   routes: ConsoleRoutes,
   request: FastifyRequest,
@@ -114,6 +114,13 @@ async function admit(
   const config = current()?.config
   if (!config) {
     reply.code(503).send({ error: 'The gateway has no catalog yet.' })
+    return undefined
+  }
+  if (audit.isBlocked(config.access)) {
+    reply
+      .code(503)
+      .header('retry-after', '1')
+      .send({ error: `${AUDIT_BLOCKED}; try again in a second.` })
     return undefined
   }
   const address = peerAddress(request.raw.socket)

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
 import { createClusterHost } from '../../router/console/for-operator.ts'
-import { RED, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
-import { execute } from '../front/audit-router.ts'
+import { RED, rule, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
+import { audited, execute } from '../front/audit-router.ts'
 import { echo } from '../meta/fixture.ts'
 
 const CONSOLE = { page: new Map(), host: createClusterHost(() => ({ ready: true })) }
@@ -49,4 +49,28 @@ test('without auth, whoever is at the machine sees all calls', async t => {
   await send(running.origin, CALL)
   assert.deepEqual(await callsSeen(t, running), [1])
   assert.equal((await fetch(`${running.origin}/console/call?seq=1`)).status, 200)
+})
+
+test('with onOverflow Refuse, the console gives no data and acts on nothing while no audit line can be written', async t => {
+  const access = { auth: undefined, rules: [rule('all', 'vermilion', { subjects: [] })] }
+  const audit = { arguments: 'Full', onOverflow: 'Refuse' } as const
+  const { origin, sink } = await audited(t, audit, access, echo, { console: CONSOLE })
+  const ask = () => fetch(`${origin}/console/tools`)
+  const act = () =>
+    fetch(`${origin}/console/action`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: '{"action":"restart","server":"vermilion"}',
+    })
+  assert.deepEqual([(await ask()).status, (await act()).status], [200, 400])
+  sink.block()
+  const big = execute('vermilion:vermilion_get', { vermilionId: 'a'.repeat(15_000) })
+  while ((await send(origin, big)).status === 200);
+  const refused = await ask()
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1'])
+  assert.match(await refused.text(), /must not go unrecorded/)
+  assert.equal((await act()).status, 503)
+  assert.equal((await fetch(`${origin}/console/events`)).status, 503)
+  sink.unblock()
+  assert.equal((await ask()).status, 200)
 })
