@@ -73,8 +73,7 @@ function addData(app: App, routes: ConsoleRoutes, onRequest: OnRequest): void {
       open--
       app.draining.removeEventListener('abort', end)
     })
-    if (routes.current()?.config.access.auth)
-      routes.openRequests.add(raw, identity, request.headers.authorization)
+    routes.openRequests.add(raw, identity, request.headers.authorization)
     const { current, access, feed, facts, host, clock } = routes
     const seen = () => {
       const catalog = current()

@@ -42,7 +42,7 @@ export type McpRouteOptions = {
   identify?: Identify
   /** Whether a replica's credential was issued for the request that has it. Absent: `identify` accepts none. */
   covers?: InternalCredentials['covers']
-  /** Keeps requests of callers that are distinguished by credentials. */
+  /** Keeps all requests: also those without a credential may be refused once the config changes. */
   openRequests?: Pick<OpenRequests, 'add'>
   /** Absent: requests are not limited. */
   limits?: Pick<Limits, 'request'>
@@ -105,7 +105,7 @@ function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw:
   const { authorization } = request.headers
   const admit = (found: Found): void => {
     if ('id' in found) {
-      if (access.auth) options.openRequests?.add(raw, found, authorization)
+      options.openRequests?.add(raw, found, authorization)
       admitted(app, options, request, found, raw)
     } else refuseLogin(options, config, request, found, raw)
   }

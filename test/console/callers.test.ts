@@ -4,8 +4,9 @@ import { type TestContext, test } from 'node:test'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
 import { createClusterHost } from '../../router/console/for-operator.ts'
-import { RED, rule, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
+import { initialize, RED, rule, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
 import { audited, execute } from '../front/audit-router.ts'
+import { readEvents } from '../front/event-reader.ts'
 import { echo } from '../meta/fixture.ts'
 
 const CONSOLE = { page: new Map(), host: createClusterHost(() => ({ ready: true })) }
@@ -73,4 +74,18 @@ test('with onOverflow Refuse, the console gives no data and acts on nothing whil
   assert.equal((await fetch(`${origin}/console/events`)).status, 503)
   sink.unblock()
   assert.equal((await ask()).status, 200)
+})
+
+test('if auth is added, streams that were opened without a credential end', async t => {
+  const { origin, change } = await startConsole(t, { auth: undefined })
+  const begun = await send(origin, initialize)
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+  const stream = await readEvents(t, `${origin}/mcp`, session)
+  const page = await fetch(`${origin}/console/events`, { signal: t.signal })
+  const pageEnded = page.text()
+  assert.deepEqual([stream.status, page.status], [200, 200])
+  await change({ auth: ANYBODY }, 2)
+  await change({ auth: TOKENS }, 3)
+  assert.equal(await stream.next(), undefined)
+  assert.match(await pageEnded, /event: state/)
 })
