@@ -1,11 +1,12 @@
 /** The environment of a router: defaults, and an error for each mistake. */
 import assert from 'node:assert/strict'
+import { isIP } from 'node:net'
 import { test } from 'node:test'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { routerSettings } from './config.ts'
 
-test('the only setting that a router requires is its gateway', () => {
-  const { settings } = routerSettings({
+test('the only setting that a router requires is its gateway', async () => {
+  const { settings } = await routerSettings({
     env: { PORTOLAN_GATEWAY: 'tools', PORTOLAN_POD: 'tools-gateway-5d9-abc', PORTOLAN_PORT: '' },
   })
   assert.deepEqual(settings, {
@@ -32,8 +33,8 @@ test('the only setting that a router requires is its gateway', () => {
   })
 })
 
-test('a router with a catalog URL is a sidecar; lists and flags are read from the environment', () => {
-  const { settings } = routerSettings({
+test('a router with a catalog URL is a sidecar; lists and flags are read from the environment', async () => {
+  const { settings } = await routerSettings({
     env: {
       PORTOLAN_GATEWAY: 'tools',
       PORTOLAN_CATALOG_URL: 'http://tools-gateway.team.svc:8081/',
@@ -58,8 +59,8 @@ test('a router with a catalog URL is a sidecar; lists and flags are read from th
   assert.equal(settings?.podAddress, 'fd00::1')
 })
 
-test('each mistake is named with its variable', () => {
-  const { problems } = routerSettings({
+test('each mistake is named with its variable', async () => {
+  const { problems } = await routerSettings({
     env: {
       PORTOLAN_NAMESPACE: 'No Namespace',
       PORTOLAN_PORT: '70000',
@@ -82,4 +83,16 @@ test('each mistake is named with its variable', () => {
     'PORTOLAN_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent',
     'PORTOLAN_CATALOG_URL must be an http:// or https:// URL',
   ])
+})
+
+test('the API server may have a name: its addresses are refused, and a name without any is a mistake', async () => {
+  const ask = (KUBERNETES_SERVICE_HOST: string) =>
+    routerSettings({ env: { PORTOLAN_GATEWAY: 'tools', KUBERNETES_SERVICE_HOST } })
+  const refused = (await ask('localhost')).settings?.remotes.refusedAddresses ?? []
+  assert.ok(refused.length > 0 && refused.every(address => isIP(address) !== 0), `${refused}`)
+  const { problems } = await ask('no..name')
+  assert.match(
+    problems?.join() ?? '',
+    /^KUBERNETES_SERVICE_HOST must be an address, or a name that has one: /,
+  )
 })

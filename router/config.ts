@@ -1,11 +1,12 @@
 /** Reads the settings of a router in a cluster from the PORTOLAN_* environment variables set by the operator or the sidecar policy. */
 
+import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { ANY_ADDRESS } from '../core/addresses.ts'
 import { modelFileOf } from '../core/encoder/model-place.ts'
-import { Fault } from '../core/errors.ts'
+import { Fault, messageOf } from '../core/errors.ts'
 import { isAddressRange } from '../core/host-guard.ts'
 import type { LogLevel } from '../core/log.ts'
 import type { RemoteRules } from '../core/mcp/client/remote-guard.ts'
@@ -98,7 +99,7 @@ const envSchema = z.object({
   PORTOLAN_REFUSED_ADDRESSES: list.refine(ranges => ranges.every(isAddressRange), {
     error: 'must be addresses and subnets separated by commas, such as 10.0.0.0/8',
   }),
-  KUBERNETES_SERVICE_HOST: z.string().refine(isAddressRange).optional().catch(undefined),
+  KUBERNETES_SERVICE_HOST: z.string().optional(),
   PORTOLAN_DEBUG: z.enum(['true', 'false', '1', '0'], 'must be true or false').default('false'),
   PORTOLAN_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   PORTOLAN_CONSOLE_ACCOUNT: z
@@ -118,12 +119,14 @@ const envSchema = z.object({
   PORTOLAN_TOKEN_FILE: z.string().default(TOKEN_FILE),
 })
 
-/** Returns the settings, or one sentence for each invalid variable. Empty variables count as absent. */
-export function routerSettings({
+type Read = { settings: RouterSettings; problems?: undefined } | { settings?: undefined; problems: string[] }
+
+/** Resolves with the settings, or with one sentence for each invalid variable. Empty variables count as absent. */
+export async function routerSettings({
   env,
 }: {
   env: Readonly<Record<string, string | undefined>>
-}): { settings: RouterSettings; problems?: undefined } | { settings?: undefined; problems: string[] } {
+}): Promise<Read> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -134,6 +137,8 @@ export function routerSettings({
     password: data.PORTOLAN_PROXY_PASSWORD,
   })
   if ('problem' in proxies) return { problems: [proxies.problem] }
+  const apiServer = await addressesOf(data.KUBERNETES_SERVICE_HOST)
+  if ('problem' in apiServer) return { problems: [apiServer.problem] }
   const url = data.PORTOLAN_CATALOG_URL?.replace(/\/+$/, '')
   return {
     settings: {
@@ -152,8 +157,7 @@ export function routerSettings({
       loginKeyFile: data.PORTOLAN_LOGIN_KEY_FILE,
       remotes: {
         remoteHosts: data.PORTOLAN_REMOTE_HOSTS,
-        // The first is the address of the API server.
-        refusedAddresses: [data.KUBERNETES_SERVICE_HOST ?? [], data.PORTOLAN_REFUSED_ADDRESSES].flat(),
+        refusedAddresses: [...apiServer.addresses, ...data.PORTOLAN_REFUSED_ADDRESSES],
         ...proxies,
       },
       modelFile: modelFileOf(env),
@@ -163,6 +167,19 @@ export function routerSettings({
       consoleAccount: data.PORTOLAN_CONSOLE_ACCOUNT,
       catalog: url === undefined ? undefined : { url, tokenFile: data.PORTOLAN_TOKEN_FILE },
     },
+  }
+}
+
+/** The addresses of the API server: some clusters set its name. A name that cannot be resolved is a mistake, or upstreams could be at its addresses. */
+async function addressesOf(host: string | undefined): Promise<{ problem: string } | { addresses: string[] }> {
+  if (host === undefined) return { addresses: [] }
+  try {
+    const found = await lookup(host, { all: true })
+    return { addresses: found.map(({ address }) => address) }
+  } catch (error) {
+    return {
+      problem: `KUBERNETES_SERVICE_HOST must be an address, or a name that has one: ${messageOf(error)}`,
+    }
   }
 }
 

@@ -42,7 +42,7 @@ const MIN_KEY_BYTES = 16
 export async function runRouter(process: {
   env: Readonly<Record<string, string | undefined>>
 }): Promise<number> {
-  const { settings, problems } = routerSettings(process)
+  const { settings, problems } = await routerSettings(process)
   if (!settings) {
     createLog().fatal({ problems }, 'the environment is not valid')
     return 2

@@ -85,7 +85,7 @@ test('the environment of the sidecar is valid', { skip }, async () => {
     PORTOLAN_NAMESPACE: 'mcp',
     PORTOLAN_POD: 'agent',
   }
-  const { settings } = routerSettings({ env })
+  const { settings } = await routerSettings({ env })
   const { gateway, host, port, adminPort, catalog } = settings ?? {}
   assert.deepEqual([gateway, host, port, adminPort], ['tools', '127.0.0.1', 8080, 8081])
   const tokenFile = '/var/run/portolan/token/token'
