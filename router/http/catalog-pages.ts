@@ -77,9 +77,11 @@ function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOption
     const found = await newer(request, etag, gone.signal)
     if (app.draining.aborted) reply.raw.shouldKeepAlive = false
     if (found) return send(reply, found)
-    if (served.current()) return reply.code(304).header('etag', etag).send()
+    const isKnown = served.current() !== undefined
+    if (isKnown && etag !== undefined) return reply.code(304).header('etag', etag).send()
     reply.header('retry-after', '1')
-    respond(reply, 503, TRANSPORT_ERROR, 'The gateway has no catalog yet; try again in a second.')
+    const why = isKnown ? 'This router ends' : 'The gateway has no catalog yet'
+    respond(reply, 503, TRANSPORT_ERROR, `${why}; try again in a second.`)
     return reply
   })
 }

@@ -5,13 +5,14 @@ import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import { createLog } from '../../core/log.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
-import { startRouter } from '../../router/router.ts'
+import { type RouterOptions, startRouter } from '../../router/router.ts'
 import { createGatewaySource } from '../../router/source/gateway-source.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import type { Snapshot } from '../../router/source/source.ts'
 import { rule, SERVERS } from '../front/access-router.ts'
 import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 
 const ACCOUNTS: AuthConfig = {
   anonymous: false,
@@ -34,7 +35,7 @@ const RULES = [
   only('blue', 'cobalt'),
 ]
 
-async function start(t: TestContext, access: Partial<AccessConfig>) {
+async function start(t: TestContext, access: Partial<AccessConfig>, options: Partial<RouterOptions> = {}) {
   const source = createInProcessSource()
   const router = await startRouter({
     source,
@@ -51,6 +52,7 @@ async function start(t: TestContext, access: Partial<AccessConfig>) {
       authenticate: async shown =>
         PODS[shown?.replace('Bearer ', '') ?? ''] ?? { status: 401, reason: 'UnknownToken', message: 'No.' },
     },
+    ...options,
   })
   t.after(() => router.close(0))
   let generation = 0
@@ -65,7 +67,7 @@ async function start(t: TestContext, access: Partial<AccessConfig>) {
     const answer = await fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${pod}` } })
     return { status: answer.status, text: await answer.text() }
   }
-  return { origin, get, publish }
+  return { router, origin, get, publish }
 }
 
 /** What a pod's own router has read once `check` says so. */
@@ -151,4 +153,23 @@ test('a pod gets a catalog only if the gateway admits ServiceAccounts or anonymo
   assert.equal((await get('red')).status, 200)
   await publish({})
   assert.match((await get('none')).text, /"vermilion".*"cobalt"|"cobalt".*"vermilion"/)
+})
+
+test('a router that ends tells a pod that knows its catalog that nothing changed, and refuses one that knows none', async t => {
+  const clock = createManualClock()
+  const { router, origin } = await start(t, {}, { clock, lingerMs: 1_000 })
+  const get = (known: Record<string, string> = {}) =>
+    fetch(`${origin}/catalog`, { headers: { authorization: 'Bearer red', ...known } })
+  const etag = (await get()).headers.get('etag') ?? ''
+  let isClosed = false
+  const closed = router.close(0).finally(() => {
+    isClosed = true
+  })
+  const [knowing, fresh] = [await get({ 'if-none-match': etag }), await get()]
+  const said = await fresh.text()
+  for (; !isClosed; await new Promise(resolve => setImmediate(resolve))) clock.advance(1_000)
+  await closed
+  assert.deepEqual([knowing.status, knowing.headers.get('etag')], [304, etag])
+  assert.deepEqual([fresh.status, fresh.headers.get('retry-after')], [503, '1'])
+  assert.match(said, /This router ends; try again in a second/)
 })
