@@ -1,4 +1,4 @@
-/** The router's metrics, in a prom-client registry of their own. Names and meanings are documented in the reference. */
+/** The router's metrics, in their own prom-client registry. docs/metrics.md says what each one means. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../core/async.ts'
 import type { RouterServer, ServerState } from '../core/catalog/router-config.ts'
@@ -27,12 +27,13 @@ export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed
   reloadFailed(): void
   /** A server's lists were read. Reported only if discovery runs in this process. */
   discovered(record: DiscoveryRecord): void
-  /** A call waited so long for its server to be woken. */
+  /** A call waited `waitedMs` for its server to be woken. */
   waited(server: string, outcome: WaitOutcome, waitedMs: number): void
   /** Tokens counted as direct and as served since the start. */
   tokens(): TokenUses
 }
 
+/** The properties of a catalog that the metrics read. */
 export type CatalogFacts = {
   generation: number
   totals: { tools: number }
@@ -40,7 +41,7 @@ export type CatalogFacts = {
   catalogs: ReadonlyMap<string, ServerCatalog>
 }
 
-/** In seconds: a pod starts in one to some tens of them. */
+/** In seconds. A pod takes between one second and some tens of seconds to start. */
 const WAIT_BUCKETS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const BREAKER_STATES = { closed: 0, halfOpen: 1, open: 2 } as const
 const STATES: ServerState[] = [
@@ -89,10 +90,10 @@ function waitMetrics(registry: Registry): RouterMetrics['waited'] {
     help: 'Time that a call waited for its server to be woken, by outcome (woken, failed, left).',
     buckets: WAIT_BUCKETS,
   })
-  const of = upTo(MAX_SERVER_SERIES, server =>
+  const observerOf = upTo(MAX_SERVER_SERIES, server =>
     upTo(Number.POSITIVE_INFINITY, outcome => series({ server, outcome })),
   )
-  return (server, outcome, waitedMs) => of(server)(outcome)(waitedMs / 1_000)
+  return (server, outcome, waitedMs) => observerOf(server)(outcome)(waitedMs / 1_000)
 }
 
 /** Tokens saved have no counter of their own: they are the difference of the two, which may be negative. */
@@ -123,7 +124,7 @@ function tokenMetrics(registry: Registry): Pick<RouterMetrics, 'tokensDirect' | 
   }
 }
 
-/** Metrics of the servers that were called at least once. */
+/** Metrics of the servers that were called at least once or that calls wait for. */
 function memberMetrics(registry: Registry, members: () => PoolMemberStatus[]): void {
   const perServer = (name: string, help: string, read: (member: PoolMemberStatus) => number) =>
     gauge(registry, name, help, ['server'], metric => {

@@ -49,12 +49,12 @@ export type CallRecord = {
   script?: string
 }
 
-/** A script that is over. */
+/** A script that has ended. */
 export type ScriptRecord = {
   id: string
   outcome: ScriptOutcome
   calls: number
-  /** Time in which it computed, in which calls were under way, in which its caller was asked, and of all. */
+  /** How long it computed, how long its calls were in progress, how long its caller was asked, and how long it took in total. */
   sandboxMs: number
   toolsMs: number
   askedMs: number
@@ -90,10 +90,11 @@ export type TokenRoute = Profile | 'server'
 export interface RouterObserver {
   called(record: CallRecord): void
   searched(durationMs: number, hits: number, by: RecordedRequest): void
-  /** A request that was not called `rejected` for it named something that its caller's catalog does not have. */
+  /** A request named something that its caller's catalog does not have, and was not reported as a `rejected` call. */
   missed(by: RecordedRequest, asked: Asked): void
   /** Adds the tokens (o200k_base) that listing all visible tools directly would have cost; called at each tools/list. */
   tokensDirect(route: TokenRoute, tokens: number): void
+  /** Adds the tokens of one of the gateway's own answers. */
   tokensServed(route: TokenRoute, kind: TokenKind, tokens: number): void
   /** A script began; it ends with `scriptRan`. */
   scriptBegan(): void

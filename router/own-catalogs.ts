@@ -14,13 +14,13 @@ import { slicedly } from './swaps.ts'
 import type { Pool } from './upstream/pool.ts'
 import { LISTS_WAIT_MS } from './upstream/user-lists.ts'
 
-/** Tools, resources and so on in all these catalogs together: 1 to 3 KB each. */
+/** Limit of the tools, resources, templates and prompts in all these catalogs together; each takes 1 to 3 KB. */
 const ROOM = 25_000
-/** What a catalog takes besides these, in the same unit. */
+/** What a catalog takes besides these, expressed as a number of them. */
 const OVERHEAD = 500
-/** The part of the room by which the lists of one user may be longer than the shared ones: building blocks what others wait for. */
+/** The share of ROOM by which the lists of one user may be longer than the shared ones: while a catalog is built, others wait for theirs. */
 const MAX_EXTRA_SHARE = 1 / 4
-/** A catalog that nobody has used for so long makes way. */
+/** A catalog that was not used for this long can be removed. */
 const UNUSED_MS = 60_000
 const LOG_EVERY_MS = 60_000
 
@@ -34,20 +34,20 @@ export type OwnCatalogsOptions = {
   room?: number
 }
 
-/** By server; those that differ from the lists of all users. */
+/** A user's lists by server: those that differ from the lists that all users share. */
 type Lists = ReadonlyMap<string, ServerCatalog>
 
-/** `of`: the catalog that it was built from; undefined: it is to be built again. */
-type Own = { of: Catalog | undefined; catalog: Catalog; usedMs: number }
+/** `of`: the shared catalog from which it was built; undefined if it has to be built again. */
+type OwnCatalog = { of: Catalog | undefined; catalog: Catalog; usedMs: number }
 
 export class OwnCatalogs {
   readonly #options: OwnCatalogsOptions
-  /** By lists. */
-  readonly #known = new Map<string, Own>()
+  /** By `keyOf` of its lists. */
+  readonly #known = new Map<string, OwnCatalog>()
   readonly #building = new Map<string, { of: Catalog; made: Promise<Catalog> }>()
   readonly #news = createNewest<{ catalog: Catalog }>()
   #last: Promise<unknown> = Promise.resolve()
-  /** How often there were new vectors. */
+  /** How often there were new vectors, to notice those that come while a catalog is built. */
   #renewals = 0
   #toldFullMs = Number.NEGATIVE_INFINITY
   /** By caller: when it was logged that the caller's lists are too long. */
@@ -57,36 +57,36 @@ export class OwnCatalogs {
     this.#options = options
   }
 
-  /** The caller's own catalog in place of `whole`, the newest one, if it is built; else `whole`. */
-  now(whole: Catalog, identity: Identity): Catalog {
-    const lists = this.#listsOf(whole, identity)
-    return lists ? (this.#find(whole, keyOf(lists)) ?? whole) : whole
+  /** The caller's own catalog if it is built, otherwise `shared`, the newest catalog for all users. Builds nothing. */
+  now(shared: Catalog, identity: Identity): Catalog {
+    const lists = this.#listsOf(shared, identity)
+    return lists ? (this.#find(shared, keyOf(lists)) ?? shared) : shared
   }
 
   /**
-   * The same, after the caller's own lists of `servers` were read and their catalog was built, where this is due; at the latest after two seconds.
-   * Undefined: nothing is due, and `now` has it.
+   * If they are due, reads the caller's own lists of `servers` and builds the caller's catalog, then resolves with it; resolves with `shared` after
+   * two seconds. Undefined if nothing is due: `now` then returns the caller's catalog.
    */
-  soon(whole: Catalog, caller: Caller, servers = whole.listedPerUser): Promise<Catalog> | undefined {
+  soon(shared: Catalog, caller: Caller, servers = shared.listedPerUser): Promise<Catalog> | undefined {
     const { pool, clock } = this.#options
     const { identity } = caller
     const readings = servers
-      .filter(server => mayUse(whole, identity, server))
+      .filter(server => mayUse(shared, identity, server))
       .flatMap(server => pool.readLists(server, caller) ?? [])
-    const built = () => this.built(whole, identity)
-    if (readings.length > 0) return within(clock, Promise.all(readings).then(built), whole)
+    const built = () => this.built(shared, identity)
+    if (readings.length > 0) return within(clock, Promise.all(readings).then(built), shared)
     const ready = built()
-    return ready instanceof Promise ? within(clock, ready, whole) : undefined
+    return ready instanceof Promise ? within(clock, ready, shared) : undefined
   }
 
-  /** The same, after the catalog was built; nothing is read for it. */
-  built(whole: Catalog, identity: Identity): Catalog | Promise<Catalog> {
-    const lists = this.#listsOf(whole, identity)
-    if (!lists) return whole
+  /** The caller's catalog, which is built if necessary from the lists that are known; `shared` if these are too long or there is no room. */
+  built(shared: Catalog, identity: Identity): Catalog | Promise<Catalog> {
+    const lists = this.#listsOf(shared, identity)
+    if (!lists) return shared
     const { room = ROOM } = this.#options
-    if (moreIn(lists, whole) <= room * MAX_EXTRA_SHARE) return this.#builtWith(whole, lists)
-    this.#tellLong(whole, identity, lists)
-    return whole
+    if (moreIn(lists, shared) <= room * MAX_EXTRA_SHARE) return this.#builtWith(shared, lists)
+    this.#tellLong(shared, identity, lists)
+    return shared
   }
 
   /** Yields the newest catalog at once, then whenever it or the lists of any user have changed. */
@@ -94,7 +94,7 @@ export class OwnCatalogs {
     for await (const { catalog } of this.#news.watch(signal)) yield catalog
   }
 
-  /** Passes new catalogs on to those who watch, until `signal` aborts. */
+  /** Passes new catalogs on to all watchers, until `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     for await (const catalog of this.#options.served.watch(signal)) this.#publish(catalog)
   }
@@ -112,7 +112,7 @@ export class OwnCatalogs {
   }
 
   #publish(catalog: Catalog): void {
-    // They keep older catalogs in memory.
+    // Catalogs of users keep older shared catalogs in memory.
     this.#forgetUnused()
     this.#news.publish({ catalog })
   }
@@ -126,48 +126,48 @@ export class OwnCatalogs {
     return own.length === 0 ? undefined : new Map(own)
   }
 
-  #find(whole: Catalog, key: string): Catalog | undefined {
+  #find(shared: Catalog, key: string): Catalog | undefined {
     const own = this.#known.get(key)
-    if (own?.of !== whole) return undefined
+    if (own?.of !== shared) return undefined
     own.usedMs = this.#options.clock.now()
     return own.catalog
   }
 
-  /** One at a time; users with the same lists wait for the same one. */
-  #builtWith(whole: Catalog, lists: Lists): Catalog | Promise<Catalog> {
+  /** Builds one catalog at a time; users with the same lists wait for the same one. */
+  #builtWith(shared: Catalog, lists: Lists): Catalog | Promise<Catalog> {
     const key = keyOf(lists)
-    const found = this.#find(whole, key)
+    const found = this.#find(shared, key)
     if (found) return found
     const running = this.#building.get(key)
-    if (running?.of === whole) return running.made
-    const made = this.#last.then(() => this.#find(whole, key) ?? this.#build(whole, lists, key))
+    if (running?.of === shared) return running.made
+    const made = this.#last.then(() => this.#find(shared, key) ?? this.#build(shared, lists, key))
     this.#last = made
-    this.#building.set(key, { of: whole, made })
+    this.#building.set(key, { of: shared, made })
     void made.then(() => this.#building.get(key)?.made === made && this.#building.delete(key))
     return made
   }
 
-  async #build(whole: Catalog, lists: Lists, key: string): Promise<Catalog> {
+  async #build(shared: Catalog, lists: Lists, key: string): Promise<Catalog> {
     const { clock, log } = this.#options
     const refused = () => {
       this.#known.delete(key)
       this.#tellFull()
-      return whole
+      return shared
     }
-    if (!this.#hasRoomFor(sizeOf(whole) + moreIn(lists, whole), key)) return refused()
+    if (!this.#hasRoomFor(sizeOf(shared) + moreIn(lists, shared), key)) return refused()
     try {
       const before = this.#known.get(key)?.catalog
       const renewals = this.#renewals
-      const catalog = await slicedly(this.#buildAndEquip(whole, lists, before))
+      const catalog = await slicedly(this.#buildAndEquip(shared, lists, before))
       // Policies may leave more of these lists than of the shared ones.
       if (!this.#hasRoomFor(sizeOf(catalog), key)) return refused()
       // New vectors came while it was built: it gets them when it is used next.
-      const of = renewals === this.#renewals ? whole : undefined
+      const of = renewals === this.#renewals ? shared : undefined
       this.#known.set(key, { of, catalog, usedMs: clock.now() })
       return catalog
     } catch (error) {
       log.error({ err: error }, 'the catalog of a user could not be built; the shared lists serve')
-      return whole
+      return shared
     }
   }
 
@@ -175,7 +175,7 @@ export class OwnCatalogs {
     return yield* this.#options.semantic.equipOwn(yield* buildOwnCatalog(...from))
   }
 
-  /** Whether a catalog of this size can be kept besides the others, if need be after unused ones have made way. */
+  /** Whether a catalog of this size can be kept besides the others. Removes unused ones if that is necessary. */
   #hasRoomFor(size: number, key: string): boolean {
     const { room = ROOM } = this.#options
     const fits = () => {
@@ -215,7 +215,7 @@ export class OwnCatalogs {
   }
 }
 
-/** Whether any rule lets the caller use a server: only then anything is read from it. */
+/** Whether any rule lets the caller use a server. Lists are read from such servers only. */
 function mayUse({ config, servers }: Catalog, identity: Identity, name: string): boolean {
   const server = servers.get(name)
   if (!server || server.status.hidden) return false
@@ -223,6 +223,7 @@ function mayUse({ config, servers }: Catalog, identity: Identity, name: string):
   return !view || rulesFor(view, server).length > 0
 }
 
+/** Resolves with `made`, or with `otherwise` if that takes longer than LISTS_WAIT_MS. */
 async function within(clock: Clock, made: Promise<Catalog>, otherwise: Catalog): Promise<Catalog> {
   const over = new AbortController()
   try {

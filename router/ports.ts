@@ -72,7 +72,7 @@ export type Ports = {
   exchange?: QuotaExchange
 }
 
-/** All routers of a gateway have a change of the feed within some 50 ms (p95; docs/bench.md). */
+/** Time after a change of the feed until all routers of the gateway are expected to have it: most need some 50 ms (p95; docs/bench.md). */
 const SETTLED_MS = 500
 /** Owner name used when there are no replicas. */
 const SOLE_OWNER = 'local'
@@ -193,6 +193,7 @@ async function openAdmin(
   return { admin: opened, exchange: peers && exchangeQuotas({ ...exchanging, peers, clock, log }) }
 }
 
+/** The options of both ports. */
 function sharedOptions({ options, clock, metrics, served, pool, semantic }: PortsOptions) {
   const { ready, debugStatus: more, log, lingerMs, logins } = options
   return {
@@ -244,6 +245,7 @@ function keptResults(
   return createKeptResults({ key, owner, clock, log, credentials })
 }
 
+/** The options of the admin port only. */
 function adminOptions(
   given: PortsOptions,
   { host, port, pod, gateway, missing, stale, authenticate, logins }: AdminPort,

@@ -29,6 +29,7 @@ import { openEmbedded } from './semantic/embedded.ts'
 import { createGatewaySource } from './source/gateway-source.ts'
 import { createKubernetesSource } from './source/kubernetes-source.ts'
 
+/** How long a closing router still accepts requests; see RouterOptions.lingerMs. */
 const LINGER_MS = 2_000
 /** The admin port is called from outside the pod: by kubelet, the operator, Prometheus and sidecars. */
 const ADMIN_HOST = ANY_ADDRESS
@@ -125,6 +126,7 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
   }
 }
 
+/** The source of a router, and what else depends on whether Kubernetes or a gateway feeds it. */
 type Feeding = Pick<RouterOptions, 'source' | 'connect'> & {
   missing: () => string[]
   stale?: () => string | undefined
@@ -132,7 +134,7 @@ type Feeding = Pick<RouterOptions, 'source' | 'connect'> & {
   accounts?: ServiceAccounts
   logins?: ClusterLogins
   authenticate?: Authenticator
-  /** Whether a token is the operator's. */
+  /** Checks whether a token is the operator's. */
   operator?: Authenticator
   run(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -187,6 +189,7 @@ function feedByGateway(
   }
 }
 
+/** Throws Fault `io` if the key cannot be read or is too short. */
 async function readKey(file: string): Promise<Buffer> {
   const key = await readFile(file).catch(cause => {
     throw new Fault('io', `A key cannot be read: ${messageOf(cause)}`, { cause })

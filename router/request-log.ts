@@ -8,7 +8,7 @@ export type RequestLog = {
   called(record: Omit<CallRecord, 'by'>): void
   /** A search belongs to no server. Its query counts as payload and is not logged. */
   searched(durationMs: number, hits: number, client: ClientLabel | undefined): void
-  /** Never the text of the script. */
+  /** The line never contains the text of the script. */
   scriptRan(record: Omit<ScriptRecord, 'by'>): void
 }
 

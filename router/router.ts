@@ -68,7 +68,7 @@ export type RouterOptions = {
   semantic?: SemanticDependencies
   /** Where the credentials of callers are looked up. Absent: no named tokens and no ServiceAccounts are known. */
   credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts' | 'remotes'>
-  /** Who callers without a credential are, whatever `auth` says: only where nobody else can reach the port. */
+  /** The identity of callers without a credential, whatever `auth` says. For ports that nobody else can reach. */
   assumed?: Identity
   /** How long closing still accepts requests, so that callers can move their connections first. Default: 0. */
   lingerMs?: number
@@ -86,7 +86,7 @@ export type AdminPort = {
   gateway: string
   /** What could not be read yet of the newest config. */
   missing: () => string[]
-  /** Why its configuration is out of date, if it is. Absent: that is not known. */
+  /** Why the router's configuration is out of date, if it is. Absent: that is not known. */
   stale?: () => string | undefined
   /** Lets sidecars read the catalog and call servers. Absent: nothing is served to them. */
   authenticate?: Authenticator
@@ -94,9 +94,9 @@ export type AdminPort = {
   console?: Authenticator
   /** Origins of the admin ports of this gateway's routers, with or without this one. Absent: there are no others. */
   peers?: () => Promise<readonly string[]>
-  /** The origin of this admin port, as the others reach it. */
+  /** The origin under which the gateway's other routers reach this admin port. */
   own?: string
-  /** The logins of users that the operator writes and the other routers are sent. Absent: nobody logs in. */
+  /** The logins of users, which the operator stores and which are sent to the other routers. Absent: nobody logs in. */
   logins?: ClusterLogins
 }
 
@@ -111,7 +111,7 @@ export type Router = {
   metrics: RouterMetrics
   /** State of search by meaning. */
   search(): SearchStatus
-  /** Who has something of their own at servers with `sessions: perUser`. */
+  /** The users who have a session, process or pod at servers with `sessions: perUser`. */
   users: Pool['users']
   /** As Pool.endUser. */
   endUser: Pool['endUser']
@@ -185,7 +185,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   }
 }
 
-/** Logins are handed over once no call is in flight that could renew them. The operator reads them at the admin port. */
+/** Closes both ports. Before the admin port closes, the operator reads the logins there, once no call is in flight that could renew them. */
 function closePorts(
   { agents, admin }: Pick<Ports, 'agents' | 'admin'>,
   drainMs: number,
@@ -200,6 +200,7 @@ function auditing({ admin, auditStream: stream }: RouterOptions) {
   return { replica: admin?.pod, stream }
 }
 
+/** Passes each event on to the metrics, the request log, the audit and the console. */
 function observe(
   metrics: RouterMetrics,
   audit: Audit,

@@ -3,8 +3,8 @@ import { Gauge, Histogram, type Registry } from 'prom-client'
 import { createCounts } from './call-metrics.ts'
 import type { RouterObserver, ScriptOutcome, ScriptRecord } from './observer.ts'
 
-const SECONDS = [0.01, 0.05, 0.25, 1, 5, 15, 60, 600]
-const CALLS = [0, 1, 2, 5, 10, 20, 50, 100, 1_000]
+const SECONDS_BUCKETS = [0.01, 0.05, 0.25, 1, 5, 15, 60, 600]
+const CALLS_BUCKETS = [0, 1, 2, 5, 10, 20, 50, 100, 1_000]
 
 export type ScriptMetrics = Pick<RouterObserver, 'scriptBegan'> & {
   scriptRan(record: Omit<ScriptRecord, 'by'>): void
@@ -18,13 +18,13 @@ export function createScriptMetrics(registry: Registry): ScriptMetrics {
     name: 'portolan_script_duration_seconds',
     help: 'Time of one script by part: computing, calls under way, and waiting for a person.',
     labelNames: ['part'],
-    buckets: SECONDS,
+    buckets: SECONDS_BUCKETS,
     registers,
   })
   const calls = new Histogram({
     name: 'portolan_script_calls',
     help: 'Calls of one script.',
-    buckets: CALLS,
+    buckets: CALLS_BUCKETS,
     registers,
   })
   const active = new Gauge({
@@ -32,7 +32,7 @@ export function createScriptMetrics(registry: Registry): ScriptMetrics {
     help: 'Scripts that run, or wait for a person.',
     registers,
   })
-  // It may fall: a script can return more than it took in.
+  // A gauge, because it may fall: a script can return more than it took in.
   const kept = new Gauge({
     name: 'portolan_tokens_kept_out_total',
     help: 'Tokens (o200k_base, estimated) of the results that scripts took in, less those of what they returned.',

@@ -35,7 +35,7 @@ export type RouterStatus = {
     sessions?: number
     /** For how long nothing has used it through this router; absent while something does. */
     idleMs?: number
-    /** With a pod for each user: by the digest of the user, for how long nothing has used it through this router. */
+    /** With a pod for each user: by the digest of the user, the milliseconds for which nothing has used the pod through this router. */
     instances?: Record<string, number>
   }[]
   /** What calls wait for, and since when: the operator starts it. */
@@ -52,16 +52,17 @@ export type RouterStatus = {
   access?: AccessState
 }
 
+/** The status of a router. `members`: the state of the pool; `who`: everything else that the catalog does not contain. */
 export function routerStatus(
   who: Pick<
     RouterStatus,
     'pod' | 'gateway' | 'missing' | 'stale' | 'search' | 'tokens' | 'waiting' | 'logins'
   >,
   catalog: Catalog | undefined,
-  lanes: readonly PoolMemberStatus[],
+  members: readonly PoolMemberStatus[],
   states: Pick<AccessStates, 'of'>,
 ): RouterStatus {
-  const laneOf = new Map(lanes.map(lane => [lane.server, lane]))
+  const memberOf = new Map(members.map(member => [member.server, member]))
   return {
     ...who,
     logins: who.logins?.length ? who.logins : undefined,
@@ -69,9 +70,9 @@ export function routerStatus(
     tools: catalog?.totals.tools ?? 0,
     exposedTokens: catalog ? exposedTokens(catalog, catalog.config.profile) : 0,
     servers: (catalog?.config.servers ?? []).map(({ name, status }) => {
-      const lane: Partial<PoolMemberStatus> = laneOf.get(name) ?? {}
-      const { lastCallAt, breaker, active, waiting, asking, held } = lane
-      const { subscriptions, sessions, idleMs, instances } = lane
+      const member: Partial<PoolMemberStatus> = memberOf.get(name) ?? {}
+      const { lastCallAt, breaker, active, waiting, asking, held } = member
+      const { subscriptions, sessions, idleMs, instances } = member
       const lastCall = lastCallAt === undefined ? undefined : new Date(lastCallAt).toISOString()
       return {
         ...{ name, state: status.state, lastCall, breaker: breaker?.state ?? 'closed' },

@@ -1,4 +1,4 @@
-/** What the lists of users need of a router, and what its log says of them. */
+/** Connects the lists of users to a router: to its shared lists, a limit for all users together, and its log. */
 import type { Clock } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -18,7 +18,7 @@ export function listsOfUsers(
     room: new ListRoom({ clock, onFull }),
     onChanged,
     onFailed(server, { id: user }, error) {
-      // A user who has not logged in yet is no trouble.
+      // It is normal that a user has not logged in yet.
       const level = error instanceof Fault && error.code === 'user_refused' ? 'debug' : 'warn'
       log[level]({ server, user, reason: messageOf(error) }, 'the lists of a user could not be read')
     },

@@ -126,6 +126,7 @@ export async function runAsChild(node, args, { env, byNpm, stdout = 'inherit' })
   return code ?? 1
 }
 
+/** Calls `onOrphaned` once when the parent process has ended. */
 function whenOrphaned(onOrphaned) {
   const parent = process.ppid
   const timer = setInterval(() => {

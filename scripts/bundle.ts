@@ -7,7 +7,7 @@ import { buildConsole } from './console.ts'
 import { buildKernel } from './kernel.mjs'
 
 const root = dirname(import.meta.dirname)
-/** CommonJS packages load Node's modules with `require`, which ES modules lack. */
+/** Defines `require`, which ES modules lack: CommonJS packages load Node's modules with it. */
 const REQUIRE = `import { createRequire as portolanRequire } from 'node:module';const require = portolanRequire(import.meta.url);`
 /** How source code refers to a file beside it. */
 const FILE_BESIDE = /new URL\(\s*'(\.[^']+)',\s*import\.meta\.url,?\s*\)/g
@@ -93,6 +93,7 @@ async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
   return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`)
 }
 
+/** The options of esbuild. Adds to `files` the paths of the files that our sources read from their own folder. */
 function settings(files: Set<string>): BuildOptions {
   return {
     absWorkingDir: root,

@@ -6,10 +6,10 @@ import type { ConsolePage } from '../core/console/page.ts'
 
 const root = dirname(import.meta.dirname)
 const folder = join(root, 'console')
-/** Below this path the router serves them. */
+/** The path below which the router serves scripts and styles. */
 const ASSETS = 'console/assets'
 
-/** Equal sources give equal files. */
+/** Returns the files of the page by name, `index.html` included. Equal sources give equal files. */
 export async function buildConsole(): Promise<{ page: ConsolePage; metafile: Metafile }> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,

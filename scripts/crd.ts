@@ -184,6 +184,7 @@ function patternMessage({ _zod: { def } }: Checked, pattern: string): string | u
   return typeof message === 'string' ? message : undefined
 }
 
+/** Converts a schema to what the API server accepts as structural: without `additionalProperties: false`, with the type of lists and integers. */
 function structural(node: Schema): Schema {
   const { additionalProperties, properties, items, ...rest } = node
   const result: Schema = { ...rest }

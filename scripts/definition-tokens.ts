@@ -6,10 +6,10 @@ import { PROFILES } from '../router/meta/profiles/profiles.ts'
 
 /** The content of `router/meta/profiles/definition-tokens.json`, so that gateways need not load the tokenizer. */
 export function definitionTokensJson(): string {
-  const prices = Object.entries(PROFILES).map(([profile, { tools, script }]) => {
-    const priceOf = (own: readonly MetaTool[]) =>
-      own.reduce((sum, { definition }) => sum + countTokens(toolText(definition)), 0)
-    return [profile, { tools: priceOf([...tools.values()]), script: priceOf([script]) }]
+  const counts = Object.entries(PROFILES).map(([profile, { tools, script }]) => {
+    const tokensOf = (metaTools: readonly MetaTool[]) =>
+      metaTools.reduce((sum, { definition }) => sum + countTokens(toolText(definition)), 0)
+    return [profile, { tools: tokensOf([...tools.values()]), script: tokensOf([script]) }]
   })
-  return `${JSON.stringify(Object.fromEntries(prices), null, 2)}\n`
+  return `${JSON.stringify(Object.fromEntries(counts), null, 2)}\n`
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { MODEL_FILE } from '../core/encoder/model-name.mjs'
 import { portolanCommand, runAsChild, withCompileCache } from './bootstrap.mjs'
 
-/** After a failure, so that not every start without a network waits for another attempt. */
+/** Pause after a failed download, so that not every start without a network waits for another attempt. */
 const TRY_AGAIN_MS = 60 * 60_000
 const STOPPED = 130
 
@@ -22,8 +22,8 @@ export function modelFile(env) {
 export async function readyModel(node, env, { sure = false } = {}) {
   const file = modelFile(env)
   const failed = `${file}.failed`
-  const there = existsSync(file)
-  if (there && !sure) return true
+  const exists = existsSync(file)
+  if (exists && !sure) return true
   const say = text => process.stderr.write(`portolan: ${text}\n`)
   if (!sure && isRecent(failed)) {
     say(
@@ -31,7 +31,7 @@ export async function readyModel(node, env, { sure = false } = {}) {
     )
     return false
   }
-  if (!there) say('fetching the model for search by meaning (once, 84 MB)')
+  if (!exists) say('fetching the model for search by meaning (once, 84 MB)')
   const command = await portolanCommand(node, ['model'])
   const byNpm = env.npm_command !== undefined
   const code = await runAsChild(node, command, {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { readyNode, root } from './bootstrap.mjs'
 
 const REPLACED = ['package.json', 'README.md']
-/** Where the clone's own files are meanwhile. */
+/** Where the clone's files are kept while npm packs. */
 const aside = join(root, '.portolan', 'pack')
 
 const steps = {

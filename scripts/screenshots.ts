@@ -25,20 +25,21 @@ const OF_README = { search: ['light'], overview: ['dark'] } as const
 async function main(): Promise<void> {
   const [first = '', ...names] = process.argv.slice(2)
   const base = first.startsWith('http') ? first : 'http://127.0.0.1:8080/'
-  const asked = first === '' || first.startsWith('http') ? names : [first, ...names]
+  const views = first === '' || first.startsWith('http') ? names : [first, ...names]
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   await mkdir(FOLDER, { recursive: true })
   try {
-    for (const [name, themes] of wanted(asked))
+    for (const [name, themes] of wanted(views))
       for (const theme of themes) await take(browser, base, name, theme)
   } finally {
     await browser.close()
   }
 }
 
-function wanted(asked: readonly string[]): [string, readonly ('light' | 'dark')[]][] {
-  if (asked.length === 0) return Object.entries(OF_README)
-  const names = asked.includes('all') ? Object.keys(VIEWS) : asked
+/** The names of the pictures to take, each with its themes. */
+function wanted(views: readonly string[]): [string, readonly ('light' | 'dark')[]][] {
+  if (views.length === 0) return Object.entries(OF_README)
+  const names = views.includes('all') ? Object.keys(VIEWS) : views
   return names.map(name => [name, VIEWS[name]?.themes ?? []])
 }
 

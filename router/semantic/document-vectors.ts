@@ -70,8 +70,8 @@ export class DocumentVectors {
    * the caller can yield to the event loop. Only one run at a time.
    */
   *equip(catalog: Catalog): Generator<void, Catalog> {
-    const brought = yield* this.#take(catalog)
-    if (brought || catalog.parts !== this.#catalog?.parts) {
+    const hasNew = yield* this.#take(catalog)
+    if (hasNew || catalog.parts !== this.#catalog?.parts) {
       yield* this.#forgetUnused(catalog)
       this.#waiting = yield* this.#waitingOf(catalog)
       this.#revision++
@@ -103,16 +103,16 @@ export class DocumentVectors {
 
   /** Copies vectors delivered with the lists; true if there were new ones. */
   *#take({ catalogs, parts }: Catalog): Generator<void, boolean> {
-    let brought = false
+    let hasNew = false
     for (const { server } of parts) {
       const vectors = catalogs.get(server)?.vectors
       if (vectors?.encoder !== this.#options.encoder.id || this.#seen.has(vectors)) continue
       this.#seen.add(vectors)
       for (const [key, vector] of unpackVectors(vectors)) this.#vectors.set(key, vector)
-      brought = true
+      hasNew = true
       yield
     }
-    return brought
+    return hasNew
   }
 
   *#tablesOf({ tools, extras }: Catalog): Generator<void, Tables> {
@@ -218,7 +218,7 @@ export class DocumentVectors {
     return [server, [...batch.values()]]
   }
 
-  /** At once if nothing is waiting, else at the end of the interval. */
+  /** Announces new vectors: at once if nothing is waiting, otherwise at the end of the interval. */
   #announce(): void {
     const tell = () => {
       this.#announcing?.cancel()
@@ -231,7 +231,7 @@ export class DocumentVectors {
   }
 }
 
-/** Empty for a server that is gone. */
+/** The texts of these routes; none if the server has been removed. */
 function textsOf(of: Catalog | undefined, name: string, routes: readonly Route[]): SearchText[] {
   const server = of?.servers.get(name)
   const catalog = of?.catalogs.get(name)

@@ -29,19 +29,20 @@ export type EmbeddingsService = {
   close(): Promise<void>
 }
 
-/** `guard`: as in RemoteDeps. */
+/** Connects at the first request. `guard`: which addresses the service may have; absent: any. */
 export function connectEmbeddings(
   address: EmbeddingsAddress,
   clock: Clock,
   guard?: HostGuard,
 ): EmbeddingsService {
   const url = endpointUrl(address.url)
+  // The path of the native API of text-embeddings-inference.
   const native = url.pathname.endsWith('/embed')
   const pool = new Pool(url.origin, {
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     connect: createOutbound({ timeoutMs: CONNECT_TIMEOUT_MS, guard }),
-    // The deadline covers silence.
+    // The deadline of `embed` also ends requests to a service that sends nothing.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -53,10 +54,10 @@ export function connectEmbeddings(
 
   async function ask(input: readonly string[], signal: AbortSignal): Promise<unknown> {
     guard?.check(url)
-    const question = native
+    const content = native
       ? { inputs: input, truncate: true }
       : { model: address.model, input, encoding_format: 'float' }
-    const request = { method: 'POST', path, headers, body: JSON.stringify(question), signal } as const
+    const request = { method: 'POST', path, headers, body: JSON.stringify(content), signal } as const
     const { statusCode, body } = await pool.request(request)
     const text = await readBounded(body, MAX_ANSWER_BYTES, () => fault('sent an answer that is too large'))
     if (statusCode !== 200) throw fault(statusSentence(statusCode))
@@ -80,6 +81,7 @@ export function connectEmbeddings(
   }
 }
 
+/** The URL to call: see EmbeddingsAddress. */
 function endpointUrl(text: string): URL {
   const url = new URL(text)
   const path = url.pathname.replace(/\/+$/, '')
@@ -97,6 +99,7 @@ function unitVectors(answer: unknown, count: number): number[][] {
   return vectors.map(unit)
 }
 
+/** The vectors of an answer in OpenAI's format, in the order of the texts. */
 function inOrder(data: unknown[]): unknown[] {
   const sorted = data.filter(isObject).sort((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0))
   return sorted.map(({ embedding }) => embedding)
@@ -111,6 +114,7 @@ function isVector(value: unknown): value is number[] {
   )
 }
 
+/** Scales a vector to length 1; a zero vector stays as it is. */
 function unit(vector: readonly number[]): number[] {
   const length = Math.hypot(...vector) || 1
   return vector.map(component => component / length)

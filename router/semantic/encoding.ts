@@ -14,8 +14,8 @@ const OPEN_AGAIN_MS = 10_000
 
 export type EncodingOptions = {
   /**
-   * Throws with a sentence if the encoder is not available now. `onGone` is called when it was lost or has become another encoder,
-   * and must be opened again.
+   * Opens the encoder. Throws an error whose message is a sentence if it is not available now. `onGone` is called when it was lost or has
+   * become another encoder, and must be opened again.
    */
   open: (onGone: () => void, signal: AbortSignal) => Promise<SentenceEncoder>
   /** The known vectors of an encoder, by key. */
@@ -49,6 +49,7 @@ export class Encoding {
   #opening: Promise<void>
   #closing: Promise<unknown> = Promise.resolve()
   #problems: Problems = {}
+  /** Whether the last search had no vector. */
   #missing = false
 
   constructor(options: EncodingOptions) {
@@ -138,6 +139,7 @@ export class Encoding {
     return { encoder, documents, encodeQuery }
   }
 
+  /** Closes the encoder if it is open. */
   #drop(): void {
     const last = this.#opened
     this.#opened = undefined
@@ -147,6 +149,7 @@ export class Encoding {
     this.#closing = Promise.allSettled([this.#closing, last.encoder.close()])
   }
 
+  /** Sets a problem, or clears it if there is no error. */
   #trouble(what: keyof Problems, error?: unknown): void {
     const sentence = error === undefined ? undefined : messageOf(error)
     if (this.#problems[what] === sentence || this.#life.signal.aborted) return

@@ -26,7 +26,7 @@ export type OpenCache = (encoder: string, dimensions: number) => Promise<VectorC
 
 export type EndpointOptions = EmbeddingsAddress & {
   clock: Clock
-  /** As in RemoteDeps. */
+  /** Which addresses the service may have. Absent: any. */
   hosts?: HostGuard
   openCache?: OpenCache
   /** Called when the service's vectors have other dimensions than before: it is now another encoder and must be opened again. */
@@ -57,7 +57,7 @@ function encoderOf(
   { clock, onOther }: EndpointOptions,
   cache: VectorCache | undefined,
 ): SentenceEncoder {
-  const guard = createGuard(clock)
+  const breaker = createBreaker(clock)
 
   async function embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal) {
     const vectors = await service.embed(texts, timeoutMs, signal)
@@ -72,7 +72,7 @@ function encoderOf(
   async function encodeBatch(batch: readonly SearchText[], signal: AbortSignal) {
     const inputs = batch.flatMap(({ full, name }) => [full, name])
     const vectors = await embed(inputs, DOCUMENTS_TIMEOUT_MS, signal)
-    guard.passed()
+    breaker.passed()
     return batch.map(({ key }, at) => {
       const vector = blend(vectors[2 * at] as number[], vectors[2 * at + 1] as number[])
       cache?.put(key, vector)
@@ -83,13 +83,13 @@ function encoderOf(
   return {
     id,
     async encodeQuery(text, signal) {
-      guard.enter()
+      breaker.enter()
       try {
         const [vector = []] = await embed([text], QUERY_TIMEOUT_MS, signal)
-        guard.passed()
+        breaker.passed()
         return quantize(vector)
       } catch (error) {
-        if (!signal?.aborted) guard.failed(error)
+        if (!signal?.aborted) breaker.failed(error)
         throw error
       }
     },
@@ -110,7 +110,7 @@ function encoderOf(
   }
 }
 
-/** As few batches as possible, each within the limits of one request. */
+/** Fills batches one after another, each within the limits of one request. Each document is sent as two texts. */
 function batchesOf(texts: readonly SearchText[]): SearchText[][] {
   const batches: SearchText[][] = []
   let room = { texts: 0, bytes: 0 }
@@ -126,8 +126,8 @@ function batchesOf(texts: readonly SearchText[]): SearchText[][] {
   return batches
 }
 
-/** Keeps queries from waiting for a service that is down: after several failures in a row it is not called for a while. */
-function createGuard(clock: Clock) {
+/** A circuit breaker for queries, so that they do not wait for a service that is down: after several failures in a row, they fail at once for a while. */
+function createBreaker(clock: Clock) {
   let failures = 0
   let pausedUntil = 0
   let last: unknown

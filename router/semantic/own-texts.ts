@@ -9,7 +9,7 @@ import type { SentenceEncoder } from '../../core/encoder/encoder.ts'
 
 /** As many as the catalogs of users have room for; each takes some 600 bytes. */
 const ROOM = 25_000
-/** Others are found by words alone, until the catalog of their user is built again. */
+/** Limit of the texts that wait. Others are found by words alone, until the catalog of their user is built again. */
 const MAX_WAITING = 2_000
 /** One user must not take all of these places. */
 const MAX_WAITING_PER_LIST = 200
@@ -45,26 +45,27 @@ export class OwnTexts {
     this.#vectors = new BoundedMap(options.room ?? ROOM)
   }
 
-  /** Vectors that are in use stay: those looked up longest ago make way for new ones. */
+  /** Looks up a vector, and keeps it: the vectors that were looked up longest ago are the first to be removed. */
   get(key: string): Vector | undefined {
     const vector = this.#vectors.get(key)
     if (vector) this.#vectors.set(key, vector)
     return vector
   }
 
-  /** Those of a list whose texts are to be added now; the others' turn comes when the catalog is built again with the new vectors. */
+  /** The routes of a list whose texts should be added now. The others follow when the catalog is built again with the new vectors. */
   choose<R extends { textKey: string }>(routes: readonly R[]): R[] {
     return routes
       .filter(({ textKey }) => !this.#vectors.has(textKey) && !this.#hasGivenUp(textKey))
       .slice(0, MAX_WAITING_PER_LIST)
   }
 
+  /** Encodes these texts in the background; ignores those for which there is no room. */
   add(texts: readonly SearchText[]): void {
     for (const text of texts) if (this.#waiting.size < MAX_WAITING) this.#waiting.set(text.key, text)
     if (this.#waiting.size > 0 && !this.#running) void this.#run()
   }
 
-  /** Never rejects. */
+  /** Encodes until no text waits. Never rejects. */
   async #run(): Promise<void> {
     const { clock, signal, onVectors } = this.#options
     this.#running = true

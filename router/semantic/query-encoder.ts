@@ -24,17 +24,19 @@ export type QueryEncoderOptions = {
   onAnswered: (missed?: Missed) => void
 }
 
+/** Returns a function that resolves with undefined if there is no vector in time or the caller leaves. It never rejects. */
 export function createQueryEncoder(options: QueryEncoderOptions): QueryEncoder {
   const { encoder, timeoutMs, clock, onEncoded, onAnswered } = options
   const kept = new BoundedMap<Vector>(MAX_KEPT)
   const underWay = new Map<string, Promise<Vector | undefined>>()
 
+  /** Makes the vector the newest in the cache. */
   function keep(text: string, vector: Vector): Vector {
     kept.set(text, vector)
     return vector
   }
 
-  /** Continues after all callers have left, since the query is often repeated. */
+  /** Begins an encoding. It continues after all callers have left, since the query is often repeated. */
   function begin(text: string): Promise<Vector | undefined> {
     const encoding = encoder
       .encodeQuery(text)

@@ -3,7 +3,7 @@ import { readInstalled } from '../../core/installed-file.ts'
 
 export type Language = 'de' | 'es' | 'fr' | 'it' | 'ja' | 'ko' | 'nl' | 'pl' | 'pt' | 'ru' | 'tr' | 'zh'
 
-/** As they are written: function words, and by their English, words and stems of the language, each separated by spaces. */
+/** Words of a language, separated by spaces: its function words, and by English word, its words and stems that mean the same. */
 export type WrittenWords = { functionWords: string; words: Record<string, string> }
 
 /** Throws Fault `io` if the file is missing. */

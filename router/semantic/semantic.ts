@@ -50,7 +50,7 @@ export type Semantic = {
   adopt(search: SearchConfig): void
   /** Returns the catalog with the vectors known so far. Yields often; only one run at a time. */
   equip(catalog: Catalog): Generator<void, Catalog>
-  /** The same for the catalog of a user, which has the parts of the catalog that was equipped last but for the user's own lists. */
+  /** The same for the catalog of a user, which has the parts of the catalog that was equipped last, except for the user's own lists. */
   equipOwn(catalog: Catalog): Generator<void, Catalog>
   encodeQuery: QueryEncoder
   status(): SearchStatus
@@ -59,7 +59,7 @@ export type Semantic = {
 
 /** A search by words takes a millisecond: this is how long better hits are worth waiting for. */
 const EMBEDDED_TIMEOUT_MS = 250
-/** Takes some hundred milliseconds. */
+/** Encoding a batch of this size takes some hundred milliseconds. */
 const EMBEDDED_BATCH = 8
 const ENDPOINT_BATCH = 64
 
@@ -75,7 +75,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
   const ending = new Set<Promise<void>>()
   let known = { encoder: '', vectors: new Map<string, Vector>() }
 
-  /** Kept when only the API key of the same service changes. */
+  /** The known vectors of an encoder. They are kept when only the API key of the same service changes. */
   function vectorsOf(encoder: string): Map<string, Vector> {
     if (known.encoder !== encoder) known = { encoder, vectors: new Map() }
     return known.vectors

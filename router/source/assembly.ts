@@ -32,7 +32,8 @@ export function createAssembly({ catalogs, others, clock }: AssemblyOptions): As
   let adopted: { generation: number; config: RouterConfig } | undefined
   let timer: Timer | undefined
 
-  const isWhole = () =>
+  /** The first snapshot waits until everything was read; later ones only while something is tried for the first time. */
+  const isComplete = () =>
     newest.current() ? !kept.some(one => one.trying()) : kept.every(one => one.missing().length === 0)
 
   function publish() {
@@ -47,7 +48,7 @@ export function createAssembly({ catalogs, others, clock }: AssemblyOptions): As
 
   function progress() {
     if (!adopted) return
-    if (isWhole()) publish()
+    if (isComplete()) publish()
     else timer ??= clock.after(newest.current() ? WAIT_MS : FIRST_WAIT_MS, publish)
   }
 
@@ -62,7 +63,7 @@ export function createAssembly({ catalogs, others, clock }: AssemblyOptions): As
   }
 }
 
-/** Defaults for a feed written by an older version, which has no `search`. */
+/** Adds the default to a feed written by an older version, which has no `search`. */
 function withSearch(config: RouterConfig): RouterConfig {
   return { ...config, search: config.search ?? { semantic: 'auto' } }
 }

@@ -23,7 +23,7 @@ export type KubernetesSource = Source & {
   secret(name: string): SecretValues | undefined
   /** Servers whose newest slices, and Secrets whose newest version, were not read yet. */
   missing(): string[]
-  /** Why no changes have arrived for a while; undefined if they do, or if the API server is only away. */
+  /** Why the API server has refused to send changes for a while; undefined if it sends them, or cannot be reached at all. */
   stale(): string | undefined
 }
 
@@ -36,7 +36,7 @@ export type KubernetesSourceOptions = {
   random?: () => number
 }
 
-/** Credentials and rights that come back sooner, as after a restart of the API server, make nothing stale. */
+/** The config counts as stale after refusals for this long: after a restart, the API server may refuse valid credentials for a short time. */
 const STALE_MS = 30_000
 
 type ConfigMap = Kube<V1ConfigMap>
@@ -54,7 +54,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   })
   const secrets = new LastGood<SecretValues>({
     what: 'Secret',
-    read: (name, _version, _known, signal) => wholeSecret(options, name, signal),
+    read: (name, _version, _known, signal) => existingSecret(options, name, signal),
     onProgress,
     log,
     clock,
@@ -107,7 +107,8 @@ function readFeed(configMap: ConfigMap, log: Log): RouterFeed | undefined {
   }
 }
 
-async function wholeSecret(
+/** Throws Fault `not_found` if the Secret does not exist. */
+async function existingSecret(
   { client, namespace }: KubernetesSourceOptions,
   name: string,
   signal: AbortSignal,

@@ -103,6 +103,7 @@ export class LastGood<Value> {
     onProgress()
   }
 
+  /** Runs `work` once fewer than MAX_READS others are running. */
   async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#reading < MAX_READS) this.#reading++
     else await new Promise<void>(resolve => this.#line.push(resolve))

@@ -11,8 +11,8 @@ import { withoutScripts } from '../catalog/script-server.ts'
 import type { Snapshot } from './source.ts'
 
 /**
- * `seen`: the catalog as the pod's ServiceAccount sees it. Who calls the pod's own router is the pod, for which the rules were applied
- * here: it gets none, and admits everybody who reaches it.
+ * `catalog`: as the pod's ServiceAccount sees it. Only the pod calls its own router, and the rules were applied for the pod here: the
+ * router therefore gets no rules, and admits everybody who reaches it.
  */
 export function podCatalog(catalog: Catalog): Snapshot {
   const { generation, config, catalogs, view } = withoutScripts(catalog)
@@ -27,7 +27,7 @@ export function podCatalog(catalog: Catalog): Snapshot {
   }
 }
 
-/** The lists hold nothing else than what is granted; patterns and overrides would name the rest. */
+/** Removes patterns and overrides that would name other tools. The patterns are not needed: the lists contain only what is granted. */
 function restrictPolicy(server: RouterServer, list: ServerCatalog | undefined): RouterServer {
   const names = new Set(list?.tools.map(({ definition }) => definition.name))
   const overrides = Object.entries(server.tools.overrides).filter(([tool]) => names.has(tool))
@@ -48,7 +48,7 @@ function restrictLists(
   return new Map(lists)
 }
 
-/** Another digest than that of the whole list, since the version follows from it. */
+/** Removes the invalid entries, and vectors of what is not granted. The digest differs from that of the complete list, since the version follows from it. */
 function restricted(server: RouterServer, { vectors, ...list }: ServerCatalog): ServerCatalog {
   const names = [
     list.tools.map(({ definition }) => definition.name),
@@ -59,11 +59,11 @@ function restricted(server: RouterServer, { vectors, ...list }: ServerCatalog): 
   const digest = createHash('sha256')
     .update(JSON.stringify([list.digest, names]))
     .digest('hex')
-  const own = { ...list, invalid: [], digest }
-  if (!vectors) return own
-  const keys = new Set(searchTexts(server, own).map(({ key }) => key))
+  const reduced = { ...list, invalid: [], digest }
+  if (!vectors) return reduced
+  const keys = new Set(searchTexts(server, reduced).map(({ key }) => key))
   const kept = [...unpackVectors(vectors)].filter(([key]) => keys.has(key))
-  return { ...own, vectors: packVectors(vectors.encoder, new Map(kept)) }
+  return { ...reduced, vectors: packVectors(vectors.encoder, new Map(kept)) }
 }
 
 function podAccess(
@@ -74,7 +74,7 @@ function podAccess(
   return { ...OPEN_ACCESS, rateLimits: rateLimits.flatMap(limit => restrictLimit(limit, servers, lists)) }
 }
 
-/** Without the names of servers and tools that the pod may not use; none, if it is of these alone. */
+/** The limit without the names of servers and tools that the pod may not use; an empty list if the limit applies only to those. */
 function restrictLimit(
   limit: RateLimit,
   servers: readonly RouterServer[],

@@ -38,6 +38,7 @@ export class CallPermit {
     }
   }
 
+  /** Ends the call. While its caller is being asked, slot and entry have been released already. */
   end(verdict: Verdict): void {
     this.#over = true
     this.#limit.end()

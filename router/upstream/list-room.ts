@@ -57,6 +57,7 @@ export class ListRoom {
     return fits
   }
 
+  /** Releases the owner's reservation, if there is one. */
   free(owner: object): void {
     this.#used -= this.#sizes.get(owner) ?? 0
     this.#sizes.delete(owner)

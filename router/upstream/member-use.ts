@@ -19,7 +19,7 @@ export class MemberUse {
     this.#usedAtMs = this.#clock.now()
   }
 
-  /** Part of a call or a subscription that waits until the server was woken. */
+  /** Counts a call or subscription as use while `waiting`, its wait for the server to be woken, is pending. */
   async held(waiting: Promise<void>): Promise<void> {
     this.#held++
     try {

@@ -15,6 +15,6 @@ export function withCallerHeader(
 ): PoolCall {
   const { identity, headers } = call.caller
   if (identity.id === '' || endpoint.kind !== 'http' || !endpoint.bearer) return call
-  const name = hash('sha256', `${gateway.namespace}/${gateway.name}\n${identity.id}`, 'base64url')
-  return { ...call, caller: { ...call.caller, headers: { ...headers, [CALLER_HEADER]: name } } }
+  const callerHash = hash('sha256', `${gateway.namespace}/${gateway.name}\n${identity.id}`, 'base64url')
+  return { ...call, caller: { ...call.caller, headers: { ...headers, [CALLER_HEADER]: callerHash } } }
 }

@@ -144,6 +144,7 @@ function createCall(
   return call
 }
 
+/** Whether calls to a server may wait until it, or the pod of their user, is started. */
 function mayWait({ sleep, endpoint }: RouterServer): boolean {
   return sleep !== undefined || (endpoint.kind === 'http' && endpoint.podPerUser === true)
 }

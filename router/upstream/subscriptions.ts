@@ -11,7 +11,7 @@ import type { PoolMember } from './pool-member.ts'
 const MAX_SUBSCRIPTIONS = 10_000
 /** Backoff after a failed attempt to subscribe again. */
 const RETRY = { firstMs: 1_000, longestMs: 60_000 }
-const TAKEN: McpResponse = { result: {} }
+const ACCEPTED: McpResponse = { result: {} }
 
 export type Subscriptions = {
   /** See Pool.subscribe. */
@@ -42,6 +42,7 @@ export function createSubscriptions(
 ): Subscriptions {
   const all = new Set<KeptSubscription>()
 
+  /** Ends a subscription on its member and begins it on the current one. */
   function move(kept: KeptSubscription): void {
     kept.life.abort()
     kept.life = new AbortController()
@@ -49,6 +50,7 @@ export function createSubscriptions(
     if (kept.member) void resubscribe(kept, kept.member, 0)
   }
 
+  /** Subscribes on the member until that succeeds or the subscription leaves the member. */
   async function resubscribe(kept: KeptSubscription, member: Subscribable, failures: number): Promise<void> {
     const { subscription, life } = kept
     const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
@@ -60,14 +62,17 @@ export function createSubscriptions(
     life.signal.addEventListener('abort', () => again.cancel(), { once: true })
   }
 
-  /** The first answer goes to the caller: if it is an error, the subscription is dropped, unless it has moved to another member by then. */
+  /**
+   * The first answer goes to the caller. An error drops the subscription, except a thrown one after the subscription has moved to another
+   * member, which then subscribes again.
+   */
   async function begin(kept: KeptSubscription, member: Subscribable, end: () => void): Promise<McpResponse> {
     try {
       const answer = await member.subscribe(kept.subscription, kept.life.signal)
       if (answer.error) end()
       return answer
     } catch (error) {
-      if (all.has(kept) && kept.member !== member) return TAKEN
+      if (all.has(kept) && kept.member !== member) return ACCEPTED
       end()
       throw error
     }

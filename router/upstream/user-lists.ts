@@ -59,12 +59,12 @@ export class UserLists {
     this.#options = options
   }
 
-  /** The last ones whose tools were read; other lists may be older, and are empty if they could not be read yet. */
+  /** The newest lists whose tools were read; other lists may be older, and are empty if they could not be read yet. */
   get known(): ServerCatalog | undefined {
     return this.#options.isWanted() ? this.#known : undefined
   }
 
-  /** Whether they have to be read: never read, or read incompletely a minute ago, or the shared ones have changed since. */
+  /** Whether the lists have to be read: never read, or read incompletely a minute ago, or the shared ones have changed since. */
   isDue(): boolean {
     const { clock, isWanted } = this.#options
     if (!isWanted() || clock.now() < this.#retryMs) return false
@@ -80,7 +80,7 @@ export class UserLists {
     if (this.isDue()) this.read()
   }
 
-  /** Undefined if they are not being read, or have been for too long. */
+  /** Resolves when the current reading ends; undefined if there is none, or if it has taken LISTS_WAIT_MS already. */
   waiting(): Promise<void> | undefined {
     const { done, begunMs = 0 } = this.#reading ?? {}
     return this.#options.clock.now() - begunMs < LISTS_WAIT_MS ? done : undefined
@@ -168,7 +168,7 @@ export class UserLists {
     this.#retryMs = ms
   }
 
-  /** False if there is no room for them. */
+  /** Keeps the lists that were found, if any; false if there are none or no room for them. */
   #adopt(found: ServerCatalog | undefined): boolean {
     const before = this.#known
     this.#known = found && this.#options.room.take(this, found) ? found : undefined

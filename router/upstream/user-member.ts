@@ -43,11 +43,12 @@ export class UserMember {
     this.#wait(options.idleAfterMs())
   }
 
+  /** When it was last used, in milliseconds since the epoch; now, if it is in use. */
   get usedMs(): number {
     return this.#uses > 0 ? this.#options.clock.now() : this.#usedMs
   }
 
-  /** Undefined: they are the same for all users. */
+  /** The user's own lists; undefined if they are the same for all users. */
   get lists(): UserLists | undefined {
     return this.#options.lists
   }

@@ -185,11 +185,11 @@ export class UserMembers {
     return Object.fromEntries(all.map(({ user, usedMs }) => [user.digest, Math.max(0, now - usedMs)]))
   }
 
-  /** The server as it is for one user: with the endpoint of the user's pod, if each user has one. */
-  #serverOf(user: User, secret: string | undefined): RouterServer {
+  /** The server as it is for one user: with the endpoint of the user's pod, if each user has one. `revision`: of the user's Secret. */
+  #serverOf(user: User, revision: string | undefined): RouterServer {
     const { endpoint, name } = this.#server
     return endpoint.kind === 'http' && endpoint.podPerUser
-      ? { ...this.#server, sleep: undefined, endpoint: instanceEndpoint(name, endpoint, user, secret) }
+      ? { ...this.#server, sleep: undefined, endpoint: instanceEndpoint(name, endpoint, user, revision) }
       : this.#server
   }
 
@@ -226,7 +226,7 @@ export class UserMembers {
     return created
   }
 
-  /** Callers who cannot be distinguished have no upstream of their own. */
+  /** Undefined if own lists are not read, or for LOCAL_USER, who stands for callers that cannot be distinguished. */
   #listsFor(user: User, member: PoolMember): UserLists | undefined {
     const { lists, clock } = this.#options
     if (!lists || user === LOCAL_USER) return undefined
@@ -275,6 +275,7 @@ function needsCredentials(
   return new Fault('user_refused', 'the user has no credentials', { details })
 }
 
+/** A label selector as text for an error message: `app: a, tier In b c`. */
 function labelsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const equal = Object.entries(matchLabels).map(([key, value]) => `${key}: ${value}`)
   const others = matchExpressions.map(({ key, operator, values = [] }) =>

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/async.ts'
 const CONNECT_LIMIT_MS = 1_000
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** Sends nothing. Never rejects. */
+/** Whether the host and port of a URL accept a connection within a second. Sends nothing. Never rejects. */
 export function accepts(address: string, clock: Clock, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(address)
   const host = hostname.replace(/^\[|\]$/g, '')

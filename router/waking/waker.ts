@@ -13,7 +13,7 @@ export type WakerOptions = {
   server: () => RouterServer
 }
 
-/** By then an operator that was notified has created the Service of the user's pod. */
+/** When the host name of a user's pod is first looked up: by then, an operator that was notified has created the Service of the pod. */
 const FIRST_TRY_MS = 700
 
 export class Waker {
@@ -62,7 +62,7 @@ function fullFault({ users }: RouterServer, { user }: Instance): Fault | undefin
   return users?.problems?.[idOfUser(user)]?.isFull && tooManyUsers(users.max)
 }
 
-/** The server has as many users as it may have. */
+/** The fault for a new user of a server that has `max` users already. */
 export function tooManyUsers(max: number): Fault {
   const details = { reason: 'TooManyUsers', max }
   return new Fault('user_refused', `the server has ${max} users, the most that it may have`, { details })

@@ -85,7 +85,7 @@ function decisions(): PanelContent[] {
   ]
 }
 
-/** Shown as 0 where nothing was decided so. */
+/** A chart of the decisions per second by a label; 0 if there were none. */
 function by(title: string, label: string, decision: string, description: string): PanelContent {
   const expr = `sum by (${label}) (${rate(DECISIONS, `${ROUTERS}, ${decision}`)}) or vector(0)`
   return { kind: 'lines', title, description, unit: 'ops', queries: [[expr, `{{${label}}}`]] }

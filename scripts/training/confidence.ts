@@ -27,9 +27,9 @@ import { type Example, trainNetwork } from './network.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'confidence.json')
 /**
- * The share of served queries that may be marked as if nothing fitted. Both are below the 2 % that are promised: with vectors, since servers
- * that nothing was learned from have some more; without them, since the network that is trained on all servers marks more than the two of
- * the cross-validation.
+ * The share of served queries that may be marked as if nothing fitted. Both are below the promised 2 %: with vectors, because queries for
+ * servers that nothing was learned from are marked somewhat more often; without vectors, because the network that is trained on all servers
+ * marks more than the two networks of the cross-validation.
  */
 const FALSE_MARKS = { words: 0.012, meaning: 0.018 }
 /** Sizes of catalogs, in tools. */
@@ -37,7 +37,7 @@ const SIZES = [10, 30, 300] as const
 /** This size also needs tools of servers that the encoder was trained on, but not those that kinds.ts uses. Every fifth query is asked there. */
 const LARGE = 2_000
 const LARGE_STEP = 5
-/** By style: there are few made-up requests, and many queries in languages that the search hardly supports. */
+/** Weights of examples by style: there are few made-up requests, and many queries in languages that the search hardly supports. */
 const WEIGHTS: Readonly<Record<string, number>> = { request: 10, terse: 2, languages: 0.3 }
 /** There are few queries that name a product. */
 const NAMED_WEIGHT = 3
@@ -88,20 +88,20 @@ function train(examples: readonly TrialExample[], features: readonly Feature[], 
   })
   const served = rated.filter(({ trial, fits }) => fits && trial.style !== 'languages')
   const bySize = Map.groupBy(served, ({ size }) => size)
-  const thresholdOf = (own: typeof served) =>
+  const thresholdOf = (group: typeof served) =>
     quantile(
-      own.map(({ logOdds }) => logOdds),
+      group.map(({ logOdds }) => logOdds),
       falseMarks,
     )
-  const thresholds = new Map([...bySize].map(([size, own]) => [size, thresholdOf(own)]))
+  const thresholds = new Map([...bySize].map(([size, group]) => [size, thresholdOf(group)]))
   const groups = Map.groupBy(rated, ({ trial, size }) => `${trial.kind} ${trial.style} ${size}`)
   const isMarked = ({ logOdds, size }: (typeof rated)[number]) => logOdds < (thresholds.get(size) as number)
-  const marked = [...groups].map(([name, own]): [string, number] => [
+  const marked = [...groups].map(([name, group]): [string, number] => [
     name,
-    Number((own.filter(isMarked).length / own.length).toFixed(3)),
+    Number((group.filter(isMarked).length / group.length).toFixed(3)),
   ])
-  const points = [...bySize].map(([size, own]): [number, number] => [
-    rounded(own.reduce((sum, example) => sum + example.features.tools, 0) / own.length),
+  const points = [...bySize].map(([size, group]): [number, number] => [
+    rounded(group.reduce((sum, example) => sum + example.features.tools, 0) / group.length),
     rounded(1 / (1 + Math.exp(-(thresholds.get(size) as number)))),
   ])
   const network = { ...trainNetwork(examples, features), thresholds: points }

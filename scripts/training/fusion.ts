@@ -37,6 +37,7 @@ const LEARNED = ['words', 'width', 'sharpness'] as const
 const FIRST_STEP = 0.3
 const MIN_STEP = 0.005
 
+/** A hit with the parts of its score: `own` is the lexical score of the tool itself, `server` that of its server. */
 type Candidate = {
   own: number
   server: number
@@ -116,6 +117,7 @@ function learn(all: readonly Example[]): Learned {
   return best
 }
 
+/** The mean measures of the ranking that these weights give. */
 function measured(examples: readonly Example[], weights: FusionWeights): Measures {
   return mean(
     examples.map(example => {
@@ -147,8 +149,8 @@ function rounded({ words, server, width }: FusionWeights): FusionWeights {
 
 const examples = await readExamples()
 const servers = [...new Set(examples.map(({ judged }) => judged.relevant[0]?.server))]
-const isFirst = ({ judged }: Example) => servers.indexOf(judged.relevant[0]?.server) % 2 === 0
-const halves = [examples.filter(isFirst), examples.filter(example => !isFirst(example))] as const
+const isInFirstHalf = ({ judged }: Example) => servers.indexOf(judged.relevant[0]?.server) % 2 === 0
+const halves = [examples.filter(isInFirstHalf), examples.filter(example => !isInFirstHalf(example))] as const
 const weights = rounded(learn(examples))
 const crossValidated = mean([validate(halves[0], halves[1]), validate(halves[1], halves[0])])
 const before = measured(examples, WEIGHTS)
@@ -164,6 +166,7 @@ function validate(from: readonly Example[], to: readonly Example[]): { measures:
   return { measures: measured(to, rounded(learn(from))), weight: to.length }
 }
 
+/** Rounds to three decimals. */
 function three(value: number): number {
   return Number(value.toFixed(3))
 }

@@ -27,6 +27,7 @@ export type InventedServer = {
 
 export const DATA = join(import.meta.dirname, 'data')
 
+/** All invented servers. The queries of the files `more-*` are added to their tools. */
 export function inventedServers(): InventedServer[] {
   const more = moreQueries()
   return filesOf('invented').flatMap(file =>
@@ -53,10 +54,12 @@ type Families = {
   requests: Record<string, string[][]>
 }
 
+/** Reads `families.json`. */
 export function families(): Families {
   return JSON.parse(readFileSync(join(DATA, 'families.json'), 'utf8')) as Families
 }
 
+/** Reads a file with one JSON value per line. */
 export function linesOf<T>(path: string): T[] {
   const text = readFileSync(path, 'utf8').trimEnd().split('\n')
   return text.map(line => JSON.parse(line) as T)

@@ -28,6 +28,7 @@ function centresOf(vectors: readonly Float64Array[]): Float64Array[] {
   return centres
 }
 
+/** The index of the centre with the greatest cosine similarity; all vectors have length 1. */
 function nearestOf(centres: readonly Float64Array[], vector: Float64Array): number {
   let [best, nearest] = [-1, 0]
   for (const [kind, centre] of centres.entries()) {

@@ -10,9 +10,10 @@ const STEPS = 300
 const LEARNING_RATE = 0.04
 const WEIGHT_DECAY = 0.001
 const SEED = 20_261_124
-/** Of Adam. */
+/** The parameters of Adam. */
 const [BETA_1, BETA_2, EPSILON] = [0.9, 0.999, 1e-8]
 
+/** Returns the weights, rounded to three decimals. `features`: the inputs of the network, in this order. */
 export function trainNetwork(
   examples: readonly Example[],
   features: readonly Feature[],
@@ -41,7 +42,7 @@ export function trainNetwork(
   return { features, ...scale, hidden, output: part(HIDDEN * width, HIDDEN + 1) }
 }
 
-/** For the standardization of each feature. */
+/** The mean and standard deviation of each feature, with which inputs are standardized. */
 function scaleOf(examples: readonly Example[], features: readonly Feature[]) {
   const meanOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const columns = features.map(feature => examples.map(example => example.features[feature] ?? 0))
@@ -88,9 +89,9 @@ function gradientOf(
     const error = (weight * (1 / (1 + Math.exp(-logOdds)) - Number(fits))) / total
     gradient[last + HIDDEN] = (gradient[last + HIDDEN] as number) + error
     for (let unit = 0; unit < HIDDEN; unit++) {
-      const own = active[unit] as number
-      gradient[last + unit] = (gradient[last + unit] as number) + error * own
-      const back = error * (weights[last + unit] as number) * (1 - own * own)
+      const activation = active[unit] as number
+      gradient[last + unit] = (gradient[last + unit] as number) + error * activation
+      const back = error * (weights[last + unit] as number) * (1 - activation * activation)
       for (let at = 0; at < width; at++)
         gradient[unit * width + at] = (gradient[unit * width + at] as number) + back * (input[at] as number)
     }
@@ -100,6 +101,7 @@ function gradientOf(
   return gradient
 }
 
+/** Rounds to three decimals. */
 function three(value: number): number {
   return Number(value.toFixed(3))
 }

@@ -23,6 +23,7 @@ type Tool = { server: string; title?: string; about?: string; tool: string; desc
 const EMPTY = {} as ServerCatalog
 const translate = prepareTranslators()(() => false)
 
+/** Prints the line of one tool. */
 function print(kind: 'invented' | 'public', tool: Tool, queries: string[]): void {
   const tools = { allow: ['*'], deny: [], overrides: {} }
   const { server: name, title, about: description } = tool

@@ -1,4 +1,4 @@
-/** The two forms of a meta-tool's own answers: a text, and an error that says what to do. */
+/** Builds the answers that meta-tools give themselves: a text, or an error that says what to do. Counts their tokens and reports refusals. */
 import type { CallToolResult, TextContent } from '@modelcontextprotocol/sdk/types.js'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../core/json.ts'
@@ -26,6 +26,7 @@ export type Refusal = {
   unsent?: JsonObject
 }
 
+/** A tool result with one text. Its tokens are not counted here. */
 export function textReply(text: string): McpResponse {
   return { result: { content: [textContent(text)] } satisfies CallToolResult }
 }
@@ -37,7 +38,7 @@ export function discoveryReply(work: Work, answer: JsonObject): McpResponse {
   return textReply(text)
 }
 
-/** An answer with schemas: tokens of the schemas and of the rest are counted separately. */
+/** An answer with schemas. Their tokens and those of the rest (`frameTokens`) are counted separately as served. */
 export function schemaReply(
   work: Work,
   text: string,
@@ -50,8 +51,8 @@ export function schemaReply(
 }
 
 /** A tool result with `isError`, within the budget of answers; its tokens are counted as served. */
-export function errorReply(work: Work, given: string): McpResponse {
-  const sentence = shortenToTokens(given, work.catalog.config.budget.responseTokens)
+export function errorReply(work: Work, text: string): McpResponse {
+  const sentence = shortenToTokens(text, work.catalog.config.budget.responseTokens)
   work.observer.tokensServed(tokenRoute(work), 'error', estimateTokens(sentence))
   return { result: { content: [textContent(sentence)], isError: true } satisfies CallToolResult }
 }
@@ -73,6 +74,7 @@ export function refuse(work: Work, refusal: Refusal): McpResponse {
   return errorReply(work, refusal.refusal)
 }
 
+/** Reports a refused request to the observer, without answering it. */
 export function reportRefusal(work: Work, refusal: Refusal): void {
   const { outcome, server, tool, asked, limited, scopes, unsent } = refusal
   work.observer.called({

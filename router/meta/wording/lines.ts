@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 
-/** Lines are estimated, not counted: leaves a margin so that an answer does not exceed its budget. */
+/** Share of a budget that an answer may use: its tokens are estimated, and estimates can be too low. */
 const SAFE_SHARE = 0.85
 
 /** How many times its budget an answer may use to show a tool that was requested by name with its whole schema. */
@@ -14,11 +14,12 @@ export function answerBudget({ config }: Catalog): number {
   return config.budget.responseTokens * SAFE_SHARE
 }
 
+/** Estimated tokens of a line as JSON. */
 export function lineCost(line: JsonObject): number {
   return estimateTokens(JSON.stringify(line))
 }
 
-/** The first lines that fit, at least one if there are any. */
+/** The first lines that fit into `budget`, at least one if there are any, with their tokens. All tokens are estimated. */
 export function fitLines(
   lines: Iterable<JsonObject>,
   budget: number,
@@ -34,7 +35,7 @@ export function fitLines(
   return { lines: fitting, tokens }
 }
 
-/** The first names that fit, and how many more there are. */
+/** The first names that fit into `budget` (estimated tokens); if some do not fit, the last entry counts them: `and 3 more`. */
 export function fitNames(names: readonly string[], budget: number): string[] {
   let tokens = 0
   const end = names.findIndex(name => {
@@ -44,7 +45,7 @@ export function fitNames(names: readonly string[], budget: number): string[] {
   return end < 0 ? [...names] : [...names.slice(0, end), `and ${names.length - end} more`]
 }
 
-/** A relevance or a time, rounded as in answers. */
+/** Rounds a relevance or a time to two decimals, as answers show it. */
 export function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }

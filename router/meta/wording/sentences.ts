@@ -9,7 +9,7 @@ import { userSentence } from './user-sentences.ts'
 const MAX_ECHO_CHARACTERS = 120
 const MAX_UPSTREAM_MESSAGE_CHARACTERS = 1_000
 
-/** Quotes a name from a request so that it is safe to repeat. */
+/** Puts a name in quotation marks, shortened: a request can contain a name of any length. */
 export function quote(name: string): string {
   return `"${shorten(name, MAX_ECHO_CHARACTERS)}"`
 }
@@ -111,6 +111,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
   }
 }
 
+/** For a server that was not woken in time. `heard`: whether an operator has noticed the call. */
 function asleepSentence(fault: Fault, name: string): string {
   const { seconds, problem, heard, ofUser } = fault.details
   if (ofUser) return instanceSentence(fault, name)
@@ -120,7 +121,7 @@ function asleepSentence(fault: Fault, name: string): string {
   return `Server ${name} is asleep, and could not be woken in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`
 }
 
-/** Without `problem`, perhaps no operator tried: none is the leader, or it cannot reach the API server. */
+/** For a user's pod that did not start in time. Without `problem`, perhaps no operator tried: none is the leader, or it cannot reach the API server. */
 function instanceSentence({ details: { seconds, problem } }: Fault, name: string): string {
   const because = problem === undefined ? ', or nobody can start it now' : `: ${problem}`
   return `Server ${name} has a pod for each user, and that of this user did not start in ${seconds} s${because}. The call was not sent. Try again in a minute, or use another server.`
@@ -131,6 +132,7 @@ export function argumentsRefusal(path: string, words: ProfileWords, help: string
   return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${spelled(words.schema(path))}.`
 }
 
+/** The first line of that refusal, without its end. */
 export function argumentsLine(path: string): string {
   return `The arguments do not fit the input_schema of ${path}`
 }
