@@ -40,17 +40,17 @@ test('no header is made from a number that was rounded or from a property of a p
 test('invalid header marks are found at any depth', () => {
   const text = marked('Text')
   for (const [schema, wrong] of [
-    [schemaOf({ a: marked('') }), /no name/],
-    [schemaOf({ a: marked('a b') }), /no name/],
-    [schemaOf({ a: marked(1) }), /no name/],
-    [schemaOf({ a: marked('A', { type: 'object' }) }), /no string/],
-    [schemaOf({ a: marked('A', { type: 'number' }) }), /no string/],
-    [schemaOf({ a: marked('A', {}) }), /no string/],
+    [schemaOf({ a: marked('') }), /not a valid header name/],
+    [schemaOf({ a: marked('a b') }), /not a valid header name/],
+    [schemaOf({ a: marked(1) }), /not a valid header name/],
+    [schemaOf({ a: marked('A', { type: 'object' }) }), /not a string/],
+    [schemaOf({ a: marked('A', { type: 'number' }) }), /not a string/],
+    [schemaOf({ a: marked('A', {}) }), /not a string/],
     [schemaOf({ a: marked('Same'), b: schemaOf({ c: marked('sAME') }) }), /twice/],
-    [schemaOf({ a: { type: 'array', items: text } }), /no single argument/],
-    [schemaOf({ a: { anyOf: [{ type: 'null' }, schemaOf({ b: text })] } }), /no single argument/],
-    [schemaOf({}, { $defs: { a: text } }), /no single argument/],
-    [marked('Root', { type: 'object' }), /no single argument/],
+    [schemaOf({ a: { type: 'array', items: text } }), /not a single argument/],
+    [schemaOf({ a: { anyOf: [{ type: 'null' }, schemaOf({ b: text })] } }), /not a single argument/],
+    [schemaOf({}, { $defs: { a: text } }), /not a single argument/],
+    [marked('Root', { type: 'object' }), /not a single argument/],
   ] as const)
     assert.match(wrongParamHeader(schema) ?? 'nothing', wrong, JSON.stringify(schema))
 })
