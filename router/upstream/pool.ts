@@ -78,6 +78,7 @@ export function createPool({
     listener: listenerOf(listeners),
     issuers: () => issuers,
     retire: retiring.add,
+    onRemoved: () => subscriptions.renew(),
     lists,
   }
   const memberOf = (server: string) => members.get(server)

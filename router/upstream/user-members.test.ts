@@ -1,6 +1,7 @@
 /** The upstreams of a server's users: created at the first call, never shared, and closed when idle. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
@@ -9,6 +10,7 @@ import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import type { User } from '../../core/mcp/user.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { tooManyUsers } from '../waking/waker.ts'
 import { ListRoom } from './list-room.ts'
 import { createPool } from './pool.ts'
 
@@ -26,7 +28,11 @@ const person = (issuer: string, subject: string): Identity => ({
 })
 const signal = new AbortController().signal
 
-function start(changes: Partial<RouterServer> = {}) {
+/** `answer`: what the upstreams of users answer to calls and subscriptions instead; may throw. */
+function start(
+  changes: Partial<RouterServer> = {},
+  answer: (asked: 'call' | 'subscribe', subject: string) => void = () => {},
+) {
   const clock = createManualClock()
   const opened: string[] = []
   const closed: string[] = []
@@ -41,7 +47,14 @@ function start(changes: Partial<RouterServer> = {}) {
     let isClosed = false
     return {
       ...upstream,
-      subscribe: async () => ({ result: {} }),
+      async request(...given: Parameters<typeof upstream.request>) {
+        answer('call', subject)
+        return upstream.request(...given)
+      },
+      async subscribe() {
+        answer('subscribe', subject)
+        return { result: {} }
+      },
       async close() {
         if (!isClosed) closed.push(subject)
         isClosed = true
@@ -161,6 +174,45 @@ test('a changed connection closes the upstreams of all users, and subscriptions 
   while (updates < 2) await new Promise(resolve => setImmediate(resolve))
   await pool.close()
   assert.equal(closed.length, opened.length)
+})
+
+test("if there is no pod for a user, the user's subscriptions continue with the user's next upstream", async () => {
+  let isFull = false
+  const { call, opened, pool } = start({}, asked => {
+    if (isFull && asked === 'call') throw tooManyUsers(2)
+  })
+  let updates = 0
+  const subscription = { uri: 'note://all', caller: token('ada'), onUpdate: () => void updates++ }
+  await pool.subscribe('notes', subscription, signal)
+  isFull = true
+  assert.equal(await refused(call(token('ada'))), 'TooManyUsers')
+  await nextTurn()
+  assert.deepEqual([opened, updates], [['token#ada', 'token#ada'], 1])
+})
+
+test("a subscription that is tried again continues after its user's upstream was closed because it was idle", async () => {
+  let fails = false
+  const users = { max: 2, idleAfterMs: 10_000 }
+  const { clock, opened, closed, pool, update } = start({ users }, () => {
+    if (fails) throw new Fault('upstream_unreachable', 'down')
+  })
+  let updates = 0
+  const subscription = { uri: 'note://all', caller: token('ada'), onUpdate: () => void updates++ }
+  await pool.subscribe('notes', subscription, signal)
+  fails = true
+  update({ endpoint: { ...LOCAL, revision: '2' } })
+  while (closed.length < 2) {
+    await nextTurn()
+    clock.advance(1_000)
+  }
+  fails = false
+  await nextTurn()
+  for (let second = 0; second < 60 && updates === 0; second++) {
+    clock.advance(1_000)
+    await nextTurn()
+  }
+  assert.equal(updates, 1)
+  assert.equal(opened.length, closed.length + 1)
 })
 
 for (const { what, changes, isOpened } of [

@@ -1,21 +1,16 @@
 /** A server with `sessions: perUser`: an upstream for each user, so that no two users ever share a session or a process. */
 import type { Clock } from '../../core/async.ts'
 import { instanceEndpoint } from '../../core/catalog/instances.ts'
-import type {
-  RouterServer,
-  ServerUsers,
-  UserCredentials,
-  UserSecret,
-} from '../../core/catalog/router-config.ts'
+import type { RouterServer, ServerUsers, UserSecret } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { type ConnectedUser, LOCAL_USER, type User, userNamed, userOf } from '../../core/mcp/user.ts'
-import type { LabelSelector } from '../../crds/core-v1.ts'
 import { tooManyUsers } from '../waking/waker.ts'
 import type { BreakerStatus } from './breaker.ts'
+import { needsCredentials } from './pool-faults.ts'
 import { type PoolCall, PoolMember, type PoolMemberOptions, type PoolMemberStatus } from './pool-member.ts'
 import { UserLists, type UserListsDeps } from './user-lists.ts'
 import { UserMember } from './user-member.ts'
@@ -40,6 +35,8 @@ export type UserMembersOptions = Omit<PoolMemberOptions, 'connect'> & {
   issuers: () => readonly { name: string; issuer: string }[]
   /** Closes a member that is no longer used, after its calls in flight. */
   retire: (member: PoolMember) => void
+  /** Called when a member was removed by itself: it was idle, or its user has no pod. Subscriptions may still use it. */
+  onRemoved: () => void
   /** For lists that differ between users. Absent: they are not read. */
   lists?: UserListsDeps
 }
@@ -99,7 +96,7 @@ export class UserMembers {
       return await user.call(call, signal)
     } catch (error) {
       // There is no pod for this user. If the user comes back, this is checked again.
-      if (error instanceof Fault && error.details.reason === 'TooManyUsers') this.#remove(user)
+      if (error instanceof Fault && error.details.reason === 'TooManyUsers') this.#drop(user)
       throw error
     }
   }
@@ -220,7 +217,7 @@ export class UserMembers {
       keepsTokens: credentials?.kind === 'tokenExchange',
       lists: this.#listsFor(user, member),
       idleAfterMs: () => this.#users.idleAfterMs,
-      onIdle: idle => this.#remove(idle),
+      onIdle: idle => this.#drop(idle),
     })
     this.#byKey.set(user.key, created)
     return created
@@ -241,6 +238,11 @@ export class UserMembers {
     })
   }
 
+  #drop(member: UserMember): void {
+    this.#remove(member)
+    this.#options.onRemoved()
+  }
+
   #remove(member: UserMember): void {
     if (this.#byKey.get(member.user.key) !== member) return
     member.stop()
@@ -259,29 +261,6 @@ export class UserMembers {
 function secretsOf({ users }: RouterServer): Map<string, UserSecret> {
   const known = users?.credentials?.kind === 'secrets' ? users.credentials.secrets : []
   return new Map(known.flatMap(secret => [[userNamed(secret.subject)?.key ?? '', secret] as const]))
-}
-
-function needsCredentials(
-  { subject }: User,
-  { selector }: Extract<UserCredentials, { kind: 'secrets' }>,
-  secret: UserSecret | undefined,
-): Fault {
-  const details = {
-    reason: 'NeedsCredentials',
-    subject,
-    labels: labelsOf(selector),
-    ...(secret?.lacks !== undefined && { lacks: secret.lacks }),
-  }
-  return new Fault('user_refused', 'the user has no credentials', { details })
-}
-
-/** A label selector as text for an error message: `app: a, tier In b c`. */
-function labelsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}: ${value}`)
-  const others = matchExpressions.map(({ key, operator, values = [] }) =>
-    [key, operator, values.join(' ')].filter(Boolean).join(' '),
-  )
-  return [...equal, ...others].join(', ')
 }
 
 function statusOf({ user: { id, subject }, member, sinceMs, usedMs }: UserMember): UserStatus {
