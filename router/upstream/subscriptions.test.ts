@@ -1,18 +1,25 @@
 /** Subscriptions that live longer than their upstreams, and the notifications of clients' own sessions. */
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import { OURSELVES } from '../../core/mcp/caller.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription } from '../../core/mcp/upstream.ts'
+import { LOCAL_USER } from '../../core/mcp/user.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { callOf } from '../../test/support/call.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { WakeRequests } from '../waking/wake-requests.ts'
 import { createPool } from './pool.ts'
+import { PoolMember } from './pool-member.ts'
+import { createSubscriptions } from './subscriptions.ts'
+import { UserMember } from './user-member.ts'
 
 const ACCEPTED: McpResponse = { result: {} }
 const URI = 'file:///a'
+const NO_LISTENER: SessionListener = { notified() {}, asked: () => undefined }
 const UPDATED = { method: 'notifications/resources/updated', params: { uri: URI } }
 
 test('a subscription gets updates until its signal aborts, also if that takes longer than the time limit of calls', async () => {
@@ -60,6 +67,46 @@ test('a server that is removed and added again is subscribed to again, and one t
   assert.deepEqual([subscribed.length, updates], [4, [UPDATED]])
   stop.abort()
   assert.equal(clock.pending(), 0)
+})
+
+test('attempts to subscribe again leave no listeners behind', async () => {
+  const clock = createManualClock()
+  let life: AbortSignal | undefined
+  const upstream = {
+    ...upstreamOf(echo),
+    subscribe: async () => ({ error: { code: -32603, message: 'no' } }),
+  }
+  const options = {
+    connect: () => upstream,
+    clock,
+    listener: NO_LISTENER,
+    wakes: new WakeRequests({ clock }),
+  }
+  const once = { subscribe: async () => ACCEPTED }
+  const user = new UserMember(LOCAL_USER, new PoolMember(serverOf('forge'), options), undefined, {
+    ...{ clock, keepsTokens: false, lists: undefined },
+    ...{ idleAfterMs: () => 24 * 60 * 60_000, onIdle() {} },
+  })
+  let member: Pick<PoolMember, 'subscribe'> = once
+  const subscriptions = createSubscriptions(() => member, clock)
+  const subscription = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
+  await subscriptions.subscribe('forge', subscription, new AbortController().signal)
+  let attempts = 0
+  member = {
+    subscribe(given, signal) {
+      attempts++
+      life = signal
+      return user.subscribe(given, signal)
+    },
+  }
+  subscriptions.renew()
+  while (attempts < 10) {
+    await turn()
+    clock.advance(60_000)
+  }
+  await turn()
+  // That of the pause.
+  assert.equal(getEventListeners(life as AbortSignal, 'abort').length, 1)
 })
 
 test('a subscription that is refused at first is not kept or tried again', async () => {

@@ -1,5 +1,5 @@
 /** Resource subscriptions that survive changes of the upstreams they use: they are kept until the subscriber ends them. */
-import type { Clock } from '../../core/async.ts'
+import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
@@ -47,19 +47,19 @@ export function createSubscriptions(
     kept.life.abort()
     kept.life = new AbortController()
     kept.member = currentOf(kept, memberOf)
-    if (kept.member) void resubscribe(kept, kept.member, 0)
+    if (kept.member) void resubscribe(kept, kept.member)
   }
 
   /** Subscribes on the member until that succeeds or the subscription leaves the member. */
-  async function resubscribe(kept: KeptSubscription, member: Subscribable, failures: number): Promise<void> {
-    const { subscription, life } = kept
-    const answer = await member.subscribe(subscription, life.signal).catch(() => undefined)
-    if (life.signal.aborted) return
-    // Updates may have been missed.
-    if (answer?.result) return subscription.onUpdate(updated(subscription.uri))
-    const pauseMs = backoffMs(RETRY, failures, random)
-    const again = clock.after(pauseMs, () => void resubscribe(kept, member, failures + 1))
-    life.signal.addEventListener('abort', () => again.cancel(), { once: true })
+  async function resubscribe({ subscription, life }: KeptSubscription, member: Subscribable): Promise<void> {
+    const { signal } = life
+    for (let failures = 0; !signal.aborted; failures++) {
+      const answer = await member.subscribe(subscription, signal).catch(() => undefined)
+      if (signal.aborted) return
+      // Updates may have been missed.
+      if (answer?.result) return subscription.onUpdate(updated(subscription.uri))
+      await delay(clock, backoffMs(RETRY, failures, random), signal).catch(() => {})
+    }
   }
 
   /**

@@ -83,6 +83,7 @@ export class UserMember {
     this.#uses++
     let held = true
     const release = () => {
+      signal.removeEventListener('abort', release)
       if (held) this.#release()
       held = false
     }
