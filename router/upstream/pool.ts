@@ -69,6 +69,7 @@ export function createPool({
   let members = new Map<string, Member>()
   let gateway: RouterConfig['gateway'] = { name: '', namespace: '' }
   let issuers: readonly JwtIssuerConfig[] = []
+  let distinguishesCallers = false
   const retiring = new Retiring()
   const listeners: SessionListener[] = []
   const options = {
@@ -82,16 +83,18 @@ export function createPool({
     lists,
   }
   const memberOf = (server: string) => members.get(server)
-  const subscriptions = createSubscriptions((server, caller) => {
+  const subscribable = (server: string, caller: Caller) => {
     const member = memberOf(server)
     return member instanceof UserMembers ? member.of(caller) : member
-  }, clock)
+  }
+  const subscriptions = createSubscriptions(subscribable, clock, () => distinguishesCallers)
   const call = createCall(memberOf, () => gateway)
 
   return {
     update(config) {
       gateway = config.gateway
       issuers = config.access.auth?.jwt ?? []
+      distinguishesCallers = config.access.auth !== undefined
       const before = members
       members = nextMembers(before, config, options)
       for (const [name, member] of before) if (members.get(name) !== member) end(member, retiring)

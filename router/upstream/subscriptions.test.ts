@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import type { RouterServer } from '../../core/catalog/router-config.ts'
+import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
-import { OURSELVES } from '../../core/mcp/caller.ts'
+import { createCaller, OURSELVES } from '../../core/mcp/caller.ts'
+import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import type { SessionListener, Subscription } from '../../core/mcp/upstream.ts'
 import { LOCAL_USER } from '../../core/mcp/user.ts'
@@ -107,6 +109,26 @@ test('attempts to subscribe again leave no listeners behind', async () => {
   await turn()
   // That of the pause.
   assert.equal(getEventListeners(life as AbortSignal, 'abort').length, 1)
+})
+
+test('with auth, one caller may have a sixteenth of all subscriptions, and a new one after another has ended', async () => {
+  const { pool, update } = start()
+  const auth = { anonymous: false, revoked: [], jwt: [] }
+  update('1', { access: { ...OPEN_ACCESS, auth } })
+  const open = (name: string, signal = new AbortController().signal) => {
+    const caller = createCaller({ identity: { ...ANONYMOUS, id: `token:${name}` } })
+    return pool.subscribe('forge', { uri: URI, caller, onUpdate: () => {} }, signal)
+  }
+  const first = new AbortController()
+  await open('ada', first.signal)
+  for (let count = 1; count < 1_000; count++) await open('ada')
+  await assert.rejects(open('ada'), { code: 'upstream_busy' })
+  await open('ben')
+  first.abort()
+  await open('ada')
+  await assert.rejects(open('ada'), { code: 'upstream_busy' })
+  update('1')
+  await open('ada')
 })
 
 test('a subscription that is refused at first is not kept or tried again', async () => {
@@ -220,12 +242,12 @@ function start() {
     },
   })
   const pool = createPool({ connect, clock })
-  const update = (revision: string | undefined) => {
+  const update = (revision: string | undefined, access: Partial<RouterConfig> = {}) => {
     const servers =
       revision === undefined
         ? []
         : [serverOf('forge', { endpoint: { kind: 'local', id: 'forge', revision } })]
-    pool.update({ ...snapshotOf({}, {}, 1).config, servers })
+    pool.update({ ...snapshotOf({}, access, 1).config, servers })
   }
   update('1')
   return { pool, clock, subscribed, answers, update }

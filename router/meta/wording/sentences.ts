@@ -81,6 +81,8 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'upstream_open':
       return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
     case 'upstream_busy':
+      if (fault.details.subscriptions)
+        return 'There are too many subscriptions to resources. Unsubscribe from some first, or try again later.'
       if (fault.details.waiting !== undefined)
         return `Server ${name} is asleep, and ${fault.details.waiting} calls wait for servers to start, which is the most. Try again in a minute.`
       if (fault.details.sessions !== undefined)
