@@ -147,7 +147,7 @@ function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean
   const failures = counter(
     registry,
     'portolan_reload_failures_total',
-    'Snapshots that could not be built; the last good catalog stayed.',
+    'Snapshots that could not be built, where the last good catalog stayed, or that could not be fully adopted.',
   )
   const discovery = histogram(
     registry,

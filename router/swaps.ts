@@ -28,7 +28,8 @@ export type Swaps = {
   refresh(): void
 }
 
-export function createSwaps({ served, semantic, onSwapped, metrics, log }: SwapsOptions): Swaps {
+export function createSwaps(options: SwapsOptions): Swaps {
+  const { served, semantic, metrics, log } = options
   let last: Promise<void> = Promise.resolve()
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     last = last.then(work)
@@ -42,8 +43,7 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
       const previous = served.current()
       semantic.adopt(snapshot.config.search)
       const next = await slicedly(buildAndEquip(snapshot, previous))
-      served.publish(next)
-      onSwapped(next)
+      swapIn(next, options)
       const durationMs = performance.now() - begun
       metrics.reloaded(next, durationMs)
       const { servers, tools } = next.totals
@@ -79,6 +79,20 @@ export function createSwaps({ served, semantic, onSwapped, metrics, log }: Swaps
       }
     },
     refresh: () => void inTurn(takeVectors),
+  }
+}
+
+/** Once published, the catalog is served, whatever fails afterwards. */
+function swapIn(next: Catalog, { served, onSwapped, metrics, log }: SwapsOptions): void {
+  served.publish(next)
+  try {
+    onSwapped(next)
+  } catch (error) {
+    metrics.reloadFailed()
+    log.error(
+      { err: error, generation: next.generation },
+      'catalog swapped, but the router could not adopt all of it',
+    )
   }
 }
 

@@ -287,7 +287,7 @@ function catalogs(): PanelContent[] {
       kind: 'lines',
       title: 'Reloads that failed',
       description:
-        'Catalogs that could not be built; the last good one is still served. Not 0: a bug; the log has the stack trace.',
+        'Catalogs that could not be built (the last good one is still served) or fully adopted. Not 0: a bug; the log has the stack trace.',
       unit: 'ops',
       queries: [
         [
