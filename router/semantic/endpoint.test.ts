@@ -81,6 +81,36 @@ test('vectors are returned in order, each of the full text and the name, from bo
   )
 })
 
+test('if a request fails, the other one is cancelled, and no further one is sent', async t => {
+  const service = await start(t)
+  const { encoder } = await open(t, service)
+  service.mood = async texts => {
+    // The greeting was the first.
+    await service.untilAsked(3)
+    return texts.includes('text number 63') ? 500 : 'silent'
+  }
+  await assert.rejects(encoder.encodeTexts(many(64), forever), { message: /500/ })
+  for (let turn = 0; turn < 10_000 && service.active > 0; turn++) await nextTurn()
+  assert.deepEqual([service.active, service.asked.length], [0, 3])
+})
+
+test('vectors that were made before a request failed are not requested again', async t => {
+  const service = await start(t)
+  const { encoder } = await open(t, service)
+  const texts = many(40)
+  service.mood = asked => (asked.includes('text number 0') ? 500 : 'well')
+  await assert.rejects(encoder.encodeTexts(texts, forever), { message: /500/ })
+  service.mood = 'well'
+  const before = service.asked.length
+  // As DocumentVectors does after a failure.
+  const vectors = await encoder.encodeTexts(texts.slice(0, 1), forever)
+  vectors.push(...(await encoder.encodeTexts(texts.slice(1), forever)))
+  for (const [at, vector] of vectors.entries())
+    assert.ok(cosine(vector, quantize(embed(texts[at]?.full ?? ''))) > 0.999)
+  const again = service.asked.slice(before).flatMap(({ texts }) => texts)
+  assert.ok(again.length < 2 * texts.length, `${again.length} texts`)
+})
+
 test('vectors on disk are not requested again', async t => {
   const service = await start(t)
   const folder = mkdtempSync(join(tmpdir(), 'portolan-test-vectors-'))

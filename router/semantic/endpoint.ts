@@ -18,6 +18,7 @@ const GREETING_TIMEOUT_MS = 10_000
 const MAX_TEXTS = 32
 const MAX_TEXT_BYTES = 32 * 1024
 const CONCURRENCY = 2
+const MAX_UNRETURNED = 1_000
 const FAILURES_TO_PAUSE = 3
 const PAUSE_MS = 10_000
 
@@ -58,16 +59,9 @@ function encoderOf(
   cache: VectorCache | undefined,
 ): SentenceEncoder {
   const breaker = createBreaker(clock)
-
-  async function embed(texts: readonly string[], timeoutMs: number, signal?: AbortSignal) {
-    const vectors = await service.embed(texts, timeoutMs, signal)
-    if (vectors[0]?.length === dimensions) return vectors
-    onOther()
-    throw new Fault(
-      'invalid_data',
-      `The embeddings service now answers with vectors of dimensions other than ${dimensions}`,
-    )
-  }
+  const embed = embedding(service, dimensions, onOther)
+  /** What was made by calls of `encodeTexts` that failed, for their repetition, which may be in smaller parts. */
+  let unreturned = new Map<string, Vector>()
 
   async function encodeBatch(batch: readonly SearchText[], signal: AbortSignal) {
     const inputs = batch.flatMap(({ full, name }) => [full, name])
@@ -94,20 +88,52 @@ function encoderOf(
       }
     },
     async encodeTexts(texts, signal) {
-      const kept = texts.map(({ key }) => [key, cache?.get(key)] as const)
+      const kept = texts.map(({ key }) => [key, cache?.get(key) ?? unreturned.get(key)] as const)
       const made = new Map(kept.filter((entry): entry is [string, Vector] => entry[1] !== undefined))
       const batches = batchesOf(texts.filter(({ key }) => !made.has(key)))
-      const work = async () => {
-        for (let batch = batches.pop(); batch; batch = batches.pop())
-          for (const [key, vector] of await encodeBatch(batch, signal)) made.set(key, vector)
+      try {
+        await forEachBatch(batches, signal, async (batch, either) => {
+          for (const [key, vector] of await encodeBatch(batch, either)) made.set(key, vector)
+        })
+      } catch (error) {
+        unreturned = new Map([...unreturned, ...made].slice(-MAX_UNRETURNED))
+        throw error
       }
-      await Promise.all(Array.from({ length: CONCURRENCY }, work))
+      for (const { key } of texts) unreturned.delete(key)
       return texts.map(({ key }) => made.get(key) as Vector)
     },
     async close() {
       await Promise.all([service.close(), cache?.close()])
     },
   }
+}
+
+/** Calls `onOther` and throws a Fault if the vectors have other dimensions. */
+function embedding(service: EmbeddingsService, dimensions: number, onOther: () => void) {
+  return async (...asked: Parameters<EmbeddingsService['embed']>): Promise<number[][]> => {
+    const vectors = await service.embed(...asked)
+    if (vectors[0]?.length === dimensions) return vectors
+    onOther()
+    throw new Fault(
+      'invalid_data',
+      `The embeddings service now answers with vectors of dimensions other than ${dimensions}`,
+    )
+  }
+}
+
+/** Encodes CONCURRENCY batches at a time. If one fails, cancels the others, and rejects when they have ended. */
+async function forEachBatch(
+  batches: SearchText[][],
+  signal: AbortSignal,
+  encode: (batch: readonly SearchText[], signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const work = async () => {
+    for (let batch = batches.pop(); batch; batch = batches.pop()) await encode(batch, either)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, () => work().catch(error => failed.abort(error))))
+  failed.signal.throwIfAborted()
 }
 
 /** Fills batches one after another, each within the limits of one request. Each document is sent as two texts. */

@@ -51,11 +51,12 @@ export type Mood = 'well' | 'silent' | 'huge' | 'nonsense' | 'oneTooFew' | numbe
 export type EmbeddingsServer = {
   /** The base: `http://127.0.0.1:1234/v1`. */
   url: string
-  mood: Mood
+  mood: Mood | ((texts: string[]) => Mood | Promise<Mood>)
   dimensions: number
   /** The received requests, in order. */
   asked: { path: string; authorization?: string; model?: string; texts: string[] }[]
-  /** The largest number of concurrent requests so far. */
+  /** The number of concurrent requests now, and the largest so far. */
+  active: number
   most: number
   /** Resolves when so many requests have been received. */
   untilAsked(count: number): Promise<void>
@@ -64,16 +65,16 @@ export type EmbeddingsServer = {
 
 /** Implements the APIs of OpenAI at `/v1/embeddings` and of text-embeddings-inference at `/embed`. */
 export async function startEmbeddings(): Promise<EmbeddingsServer> {
-  let active = 0
   const waiting: { count: number; resolve: () => void }[] = []
   const server = createServer(async (request, response) => {
-    served.most = Math.max(served.most, ++active)
-    response.on('close', () => active--)
+    served.most = Math.max(served.most, ++served.active)
+    response.on('close', () => served.active--)
     const { texts, model } = await bodyOf(request)
     const path = request.url ?? ''
     served.asked.push({ path, authorization: request.headers.authorization, model, texts })
     for (const { resolve } of waiting.filter(({ count }) => count <= served.asked.length)) resolve()
-    const { mood, dimensions } = served
+    const { dimensions } = served
+    const mood = typeof served.mood === 'function' ? await served.mood(texts) : served.mood
     if (mood === 'silent') return
     if (typeof mood === 'number') return response.writeHead(mood).end('no')
     if (mood === 'nonsense') return response.end('<html>')
@@ -88,6 +89,7 @@ export async function startEmbeddings(): Promise<EmbeddingsServer> {
     mood: 'well',
     dimensions: DIMENSIONS,
     asked: [],
+    active: 0,
     most: 0,
     untilAsked: count =>
       served.asked.length >= count
