@@ -169,6 +169,23 @@ test('after failures there are pauses, which an answered call ends; the last lis
   assert.deepEqual(namesOf(lists), ['c'])
 })
 
+test('a success ends the pause after a failure: changed shared lists are due at once', async () => {
+  const { lists: make, clock, answers, share } = start()
+  const lists = make()
+  await read(lists)
+  lists.changed()
+  clock.advance(900)
+  answers(() => Promise.reject(new Fault('upstream_unreachable', 'gone')))
+  share(['b'])
+  await read(lists)
+  answers(async () => ['b'])
+  clock.advance(100)
+  await lists.waiting()
+  assert.deepEqual(namesOf(lists), ['b'])
+  share(['c'])
+  assert.ok(lists.isDue())
+})
+
 test('a list that cannot be read is not replaced by the shared one, and is read again after a minute', async () => {
   const { lists: make, seen, clock, share, guide } = start()
   share(['a'], { prompts: ['of all'] })
@@ -273,27 +290,4 @@ test("a user's lists are removed with the user, also while they are read, and a 
   resolve(['late'])
   await done
   assert.deepEqual([other.known, seen.failed], [undefined, 0])
-})
-
-test('at most four users of a server have their lists read at once, and each server has its own limit', async () => {
-  const { clock } = start()
-  const room = new ListRoom({ clock, onFull() {} })
-  const { signal } = new AbortController()
-  const begun: string[] = []
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const read = (server: string) =>
-    room.turn(
-      server,
-      () => {
-        begun.push(server)
-        return promise
-      },
-      signal,
-    )
-  const all = [...Array.from({ length: 6 }, () => read('slow')), read('other')]
-  await nextTurn()
-  assert.deepEqual(begun.toSorted(), ['other', 'slow', 'slow', 'slow', 'slow'])
-  resolve()
-  await Promise.all(all)
-  assert.equal(begun.length, 7)
 })

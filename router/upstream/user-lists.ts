@@ -134,6 +134,7 @@ export class UserLists {
       const found = await room.turn(server, () => this.#discover(shared), signal)
       if (signal.aborted) return
       this.#failures = 0
+      this.#retryMs = Number.NEGATIVE_INFINITY
       this.#sharedDigest = shared?.digest
       const isComplete = found?.incomplete.length === 0
       this.#againMs = isComplete ? Number.POSITIVE_INFINITY : clock.now() + RETRY.longestMs
