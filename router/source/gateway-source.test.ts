@@ -90,3 +90,24 @@ test('a catalog is read by its version: again when vectors are added, and never 
     assert.deepEqual(catalog, bare)
   }
 })
+
+test('an answer that is not JSON is not reported as a gateway that cannot be reached', async t => {
+  const server = createServer((_request, response) => void response.end('<html>')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { promise: warned, resolve } = Promise.withResolvers<string>()
+  const source = createGatewaySource({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: async () => 'token',
+    log: createLog({ level: 'warn', destination: { write: resolve } }),
+    clock: createManualClock(),
+  })
+  const stop = new AbortController()
+  const running = source.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await running
+    server.closeAllConnections()
+    server.close()
+  })
+  assert.equal(JSON.parse(await warned).error, "The gateway's answer is not valid JSON")
+})

@@ -131,7 +131,7 @@ async function readCatalog(
 
 type Answer = { status: number; etag?: string; json?: unknown }
 
-/** Throws a Fault if the gateway is unreachable or too slow, refuses, or its answer is too large. */
+/** Throws a Fault if the gateway is unreachable or too slow, refuses, or its answer is too large or not JSON. */
 async function get(
   { url, token, clock = systemClock }: GatewaySourceOptions,
   path: string,
@@ -152,7 +152,7 @@ async function get(
     const text = (await readBounded(response.body ?? [], MAX_ANSWER_BYTES, tooLarge)).toString('utf8')
     const etag = response.headers.get('etag') ?? undefined
     if (status === 304) return { status, etag }
-    if (status === 200) return { status, etag, json: JSON.parse(text) }
+    if (status === 200) return { status, etag, json: parsed(text) }
     throw new Fault('unavailable', `The gateway answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`)
   } catch (cause) {
     if (signal.aborted) throw faultOf(signal)
@@ -161,5 +161,13 @@ async function get(
       : new Fault('unavailable', `The gateway cannot be reached: ${messageOf(cause)}`, { cause })
   } finally {
     limit.clear()
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Fault('invalid_data', "The gateway's answer is not valid JSON", { cause })
   }
 }
