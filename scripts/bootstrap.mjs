@@ -53,11 +53,20 @@ async function install() {
   const output = []
   // npm ci would delete the folder, too, but it fails if an interrupted installation left the folder incomplete.
   rmSync(modules, { recursive: true, force: true })
-  const npm = spawn(
-    process.platform === 'win32' ? 'npm.cmd' : 'npm',
-    ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false', '--include=dev'],
-    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32' },
-  )
+  const args = [
+    'ci',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--ignore-scripts=false',
+    '--include=dev',
+  ]
+  const options = { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] }
+  // On Windows npm is a batch file, which Node starts only through a shell.
+  const npm =
+    process.platform === 'win32'
+      ? spawn(['npm.cmd', ...args].join(' '), { ...options, shell: true })
+      : spawn('npm', args, { ...options, detached: true })
   const stop = signal => {
     say('\nportolan: stopped while installing; the next start installs again\n')
     process.kill(process.platform === 'win32' ? npm.pid : -npm.pid, 'SIGKILL')

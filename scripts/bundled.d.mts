@@ -1,2 +1,3 @@
 /** Types of bundled.mjs. */
+export function removeOld(cache: string): void
 export function readyBundle(node: string, root?: string): Promise<string>

@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -23,6 +23,10 @@ const GENERATED = /\bkernel\.wasm/
 const INDEX = 'current.json'
 /** A running gateway may still need an older bundle, because it loads some chunks later. */
 const BUNDLES_KEPT = 4
+/** A folder or file that is renamed when it is complete. */
+const TEMPORARY = /\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+/** No start takes longer to make one. */
+const TEMPORARY_KEPT_MS = 24 * 60 * 60_000
 
 /**
  * Returns the folder with the bundle of the sources below `root`, and builds it if needed. Sizes and modification times show whether
@@ -90,10 +94,19 @@ function writeAtomically(path, text) {
   renameSync(made, path)
 }
 
-function removeOld(cache) {
-  const bundles = readdirSync(cache)
-    .filter(name => !name.includes('.'))
-    .map(name => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
-  for (const { path } of bundles.sort((a, b) => b.usedAt - a.usedAt).slice(BUNDLES_KEPT))
-    rmSync(path, { recursive: true, force: true })
+/** Removes all bundles but the newest, and what interrupted starts have left. */
+export function removeOld(cache) {
+  const all = readdirSync(cache).flatMap(name => ageOf(join(cache, name)))
+  const bundles = all.filter(({ path }) => !basename(path).includes('.'))
+  const old = bundles.sort((a, b) => b.usedAt - a.usedAt).slice(BUNDLES_KEPT)
+  const left = all.filter(
+    ({ path, usedAt }) => TEMPORARY.test(path) && Date.now() - usedAt > TEMPORARY_KEPT_MS,
+  )
+  for (const { path } of [...old, ...left]) rmSync(path, { recursive: true, force: true })
+}
+
+/** Nothing if another start has removed it since the folder was listed. */
+function ageOf(path) {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats ? [{ path, usedAt: stats.mtimeMs }] : []
 }
