@@ -106,11 +106,11 @@ function calls(): PanelContent[] {
       kind: 'lines',
       title: 'Errors by server',
       description:
-        'The ten servers with the most failed calls, by outcome. Open the dashboard "Server" for the first one.',
+        'The ten servers with the most calls that failed because of the server or the connection to it, by outcome. Open the dashboard "Server" for the first one.',
       unit: 'ops',
       queries: [
         [
-          `topk(10, sum by (server, outcome) (${rate(CALLS, `${ROUTERS}, outcome!="ok"`)}))`,
+          `topk(10, sum by (server, outcome) (${rate(CALLS, `${ROUTERS}, ${FAILED}`)}))`,
           '{{server}} {{outcome}}',
         ],
       ],

@@ -47,6 +47,18 @@ test('every dashboard lets its data source be chosen, and uses each of its varia
   }
 })
 
+test('the number "Errors" and the panel that it points to count the same outcomes', () => {
+  const outcomesOf = (title: string) => {
+    const queries =
+      panels()
+        .find(panel => panel.title === title)
+        ?.queries.join() ?? ''
+    return new Set([...queries.matchAll(/outcome\W+"[^"]*"/g)].map(([outcomes]) => outcomes))
+  }
+  assert.equal(outcomesOf('Errors').size, 1)
+  assert.deepEqual(outcomesOf('Errors by server'), outcomesOf('Errors'))
+})
+
 test('panels and alerts use only exported metrics', () => {
   const known = new Set(exported.flatMap(name => [name, `${name}_bucket`, `${name}_count`, `${name}_sum`]))
   const asked = [
