@@ -3,37 +3,40 @@
  * packs. npm runs `package.mjs prepack`, then `package.mjs postpack`. Plain JavaScript for Node 20.
  */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readyNode, root } from './bootstrap.mjs'
+import { replaceFiles, restoreFiles } from './replaced-files.mjs'
 
 const REPLACED = ['package.json', 'README.md']
 /** Where the clone's files are kept while npm packs. */
 const aside = join(root, '.portolan', 'pack')
+const kept = join(root, '.portolan', 'pack-kept')
 
 const steps = {
   async prepack() {
     const node = await readyNode()
     restore()
     execFileSync(node, ['--disable-warning=ExperimentalWarning', join(root, 'scripts', 'bundle.ts')])
-    mkdirSync(aside, { recursive: true })
-    for (const file of REPLACED) copyFileSync(join(root, file), join(aside, file))
-    writeFileSync(join(root, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
-    copyFileSync(join(root, 'docs', 'npm.md'), join(root, 'README.md'))
+    replaceFiles(root, aside, {
+      'package.json': `${JSON.stringify(manifest(), null, 2)}\n`,
+      'README.md': readFileSync(join(root, 'docs', 'npm.md'), 'utf8'),
+    })
   },
   postpack: restore,
 }
 
 /** Restores the clone's files, also after an interrupted `npm pack`. */
 function restore() {
-  for (const file of REPLACED)
-    if (existsSync(join(aside, file))) renameSync(join(aside, file), join(root, file))
-  rmSync(aside, { recursive: true, force: true })
+  for (const file of restoreFiles(root, aside, REPLACED, kept))
+    process.stderr.write(
+      `portolan: ${file} has changed since an interrupted npm pack, so it stays; what it was before is in .portolan/pack-kept/\n`,
+    )
 }
 
 function manifest() {
   const { name, version, description, keywords, license } = JSON.parse(
-    readFileSync(join(aside, 'package.json'), 'utf8'),
+    readFileSync(join(root, 'package.json'), 'utf8'),
   )
   return {
     ...{ name, version, description, keywords, license },
