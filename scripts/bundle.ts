@@ -52,14 +52,10 @@ async function bundleProgram(folder: string): Promise<Metafile[]> {
     command: join(root, 'cli', 'package', 'main.ts'),
   }
   const program = await build({ ...options, entryPoints, splitting: true, chunkNames: 'chunk-[hash]' })
-  const sources = [...files].filter(isSource)
-  const workers = await build({
-    ...options,
-    entryPoints: Object.fromEntries(sources.map(file => [placeOf(file, ''), file])),
-  })
+  const workers = await build({ ...options, entryPoints: placesOf([...files].filter(isSource)) })
   // `files` now also contains the data files of the workers.
-  for (const file of [...files].filter(file => !isSource(file) && file !== MANIFEST))
-    await copyFile(file, join(folder, basename(file)))
+  const data = [...files].filter(file => !isSource(file) && file !== MANIFEST)
+  for (const [name, file] of Object.entries(placesOf(data))) await copyFile(file, join(folder, name))
   const { name, version, license, type } = JSON.parse(await readFile(MANIFEST, 'utf8'))
   await writeFile(join(folder, basename(MANIFEST)), `${JSON.stringify({ name, version, license, type })}\n`)
   return [program.metafile, workers.metafile]
@@ -155,6 +151,18 @@ function isSource(file: string): boolean {
 /** The name of the file in the bundle; `extension` replaces `.ts`. */
 function placeOf(file: string, extension: string): string {
   return isSource(file) ? `${basename(file, '.ts')}${extension}` : basename(file)
+}
+
+/** The files by their names in the bundle, without `.ts`. Throws if two have the same name. */
+export function placesOf(files: readonly string[]): Record<string, string> {
+  const places: Record<string, string> = {}
+  for (const file of files) {
+    const name = placeOf(file, '')
+    if (places[name] !== undefined)
+      throw new Error(`${places[name]} and ${file} have the same name in the bundle: rename one`)
+    places[name] = file
+  }
+  return places
 }
 
 async function main(): Promise<void> {

@@ -31,10 +31,15 @@ export async function buildConsole(): Promise<{ page: ConsolePage; metafile: Met
     logLevel: 'warning',
   })
   const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]))
-  const nameOf = (start: string, end: string): string =>
-    [...files.keys()].find(name => name.startsWith(`${start}-`) && name.endsWith(end)) ?? ''
   const html = (await readFile(join(folder, 'index.html'), 'utf8'))
-    .replace('STYLE', `${ASSETS}/${nameOf('style', '.css')}`)
-    .replace('SCRIPT', `${ASSETS}/${nameOf('app', '.js')}`)
+    .replace('STYLE', `${ASSETS}/${assetName(files, 'style', '.css')}`)
+    .replace('SCRIPT', `${ASSETS}/${assetName(files, 'app', '.js')}`)
   return { page: new Map([['index.html', html], ...files]), metafile }
+}
+
+/** The name of the file that esbuild made of this entry point. */
+export function assetName(files: ReadonlyMap<string, string>, start: string, end: string): string {
+  const found = [...files.keys()].find(name => name.startsWith(`${start}-`) && name.endsWith(end))
+  if (found === undefined) throw new Error(`esbuild has made no ${start}-*${end}`)
+  return found
 }

@@ -26,21 +26,25 @@ async function main(): Promise<void> {
   const [first = '', ...names] = process.argv.slice(2)
   const base = first.startsWith('http') ? first : 'http://127.0.0.1:8080/'
   const views = first === '' || first.startsWith('http') ? names : [first, ...names]
+  const pictures = wanted(views)
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   await mkdir(FOLDER, { recursive: true })
   try {
-    for (const [name, themes] of wanted(views))
-      for (const theme of themes) await take(browser, base, name, theme)
+    for (const [name, themes] of pictures) for (const theme of themes) await take(browser, base, name, theme)
   } finally {
     await browser.close()
   }
 }
 
-/** The names of the pictures to take, each with its themes. */
-function wanted(views: readonly string[]): [string, readonly ('light' | 'dark')[]][] {
+/** The names of the pictures to take, each with its themes. Throws if there is no such view. */
+export function wanted(views: readonly string[]): [string, readonly ('light' | 'dark')[]][] {
   if (views.length === 0) return Object.entries(OF_README)
   const names = views.includes('all') ? Object.keys(VIEWS) : views
-  return names.map(name => [name, VIEWS[name]?.themes ?? []])
+  return names.map(name => {
+    const view = VIEWS[name]
+    if (!view) throw new Error(`there is no view "${name}": use ${Object.keys(VIEWS).join(', ')} or all`)
+    return [name, view.themes]
+  })
 }
 
 async function take(browser: Browser, base: string, name: string, theme: 'light' | 'dark'): Promise<void> {
