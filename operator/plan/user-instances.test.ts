@@ -46,10 +46,12 @@ test("no user's instance ends because a router has only just begun to report its
   assert.deepEqual(decide({ existing: [ADA], usedAtMs: before }).wanted, [])
 })
 
-test("while a router's report is missing, an instance that is overdue stays, and nothing is due", () => {
+test("while a router's report is missing, an instance that is overdue stays, and is looked at again after 30 seconds", () => {
   const usedAtMs = new Map([[ADA, NOW - IDLE_MS - MARGIN_MS]])
   const { wanted, afterMs } = decide({ existing: [ADA], usedAtMs, isKnown: false })
-  assert.deepEqual([wanted, afterMs], [[ADA], undefined])
+  assert.deepEqual([wanted, afterMs], [[ADA], 30_000])
+  const later = decide({ existing: [ADA], used: { [ADA]: 0 }, isKnown: false })
+  assert.equal(later.afterMs, IDLE_MS + MARGIN_MS)
 })
 
 test("if the maximum number of users is reached, a further user is refused, and no user's instance ends", () => {

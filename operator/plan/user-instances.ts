@@ -38,6 +38,8 @@ export type Instances = {
 /** How much longer than `idleAfterMs` an instance lives, so that routers close the connections of an idle user before it ends. */
 export const MARGIN_MS = 5_000
 const MIN_WAIT_MS = 1_000
+/** While a report is missing, no instance ends. The report causes a decision, but a gateway may be deleted before its routers send one. */
+const UNKNOWN_WAIT_MS = 30_000
 
 /** Existing instances end only when they are idle or not admitted any more, even if there are more than `max`; those who wait get the places that are free. */
 export function decideInstances(input: InstancesInput): Instances {
@@ -61,8 +63,12 @@ export function decideInstances(input: InstancesInput): Instances {
     wanted,
     refused,
     usedAtMs,
-    // Without all reports no instance ends: the next report is what decides again.
-    ...(demand.isKnown && wanted.length > 0 && { afterMs: soonestMs(wanted.map(dueAtMs), now) }),
+    ...(wanted.length > 0 && {
+      afterMs: Math.max(
+        demand.isKnown ? MIN_WAIT_MS : UNKNOWN_WAIT_MS,
+        Math.min(...wanted.map(dueAtMs)) - now,
+      ),
+    }),
   }
 }
 
@@ -70,8 +76,4 @@ export function decideInstances(input: InstancesInput): Instances {
 function lastUseMs({ demand, usedAtMs, now }: InstancesInput, user: string): number {
   if (demand.waiting.includes(user)) return now
   return Math.max(demand.used.get(user) ?? 0, usedAtMs.get(user) ?? 0) || now
-}
-
-function soonestMs(dueAtMs: readonly number[], now: number): number {
-  return Math.max(MIN_WAIT_MS, Math.min(...dueAtMs) - now)
 }
