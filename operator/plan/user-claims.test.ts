@@ -42,6 +42,6 @@ test('an unused claim is kept for `retainFor`', () => {
 })
 
 test('an annotation that is no time counts as unused from now on', () => {
-  for (const written of ['x', 'NaN', 'Infinity', ''])
+  for (const written of ['x', 'NaN', 'Infinity', '', '  ', '1e3', '0x1', '9'.repeat(400)])
     assert.deepEqual(plan(written), { since: String(NOW), afterMs: DAY_MS }, written)
 })

@@ -41,10 +41,10 @@ export function userClaims(world: ServerWorld, wanted: readonly string[]): UserC
   return { objects: [...used, ...kept], ...(afterMs !== undefined && { afterMs }) }
 }
 
-/** Since when nobody uses a claim; undefined if its annotation says no time. An empty one is no time either: as 0, it would delete the claim. */
+/** Since when nobody uses a claim; undefined if its annotation says no time. Only digits are one: blanks, read as 0, would delete the claim. */
 function unusedSinceMs({ metadata }: Claim): number | undefined {
-  const since = Number(metadata.annotations?.[ANNOTATION.unusedSince] || Number.NaN)
-  return Number.isFinite(since) ? since : undefined
+  const since = metadata.annotations?.[ANNOTATION.unusedSince] ?? ''
+  return /^\d{1,15}$/.test(since) ? Number(since) : undefined
 }
 
 /** Whether another user whose digest has the same beginning, and so the same id, has a volume. */
