@@ -91,6 +91,16 @@ test('old folders of other pods are removed, but not the one that the start file
   )
 })
 
+test('an old folder of the same platform is removed although the start file names it, if it cannot be used', async t => {
+  const { folder, startFile } = volume(t)
+  const named = join(folder, folderOf('web-1'))
+  mkdirSync(named)
+  await writeKept(startFile, 'web-1', { command: process.execPath, args: [join(named, 'gone.js')] }, RELEASE)
+  assert.equal(await readKept(startFile), undefined)
+  await removeIncomplete(startFile, 'web-2', Date.now() + TWO_HOURS_MS)
+  assert.equal(existsSync(named), false)
+})
+
 test('two pods may remove the same folders at the same time', async t => {
   const { folder, startFile } = volume(t)
   for (let at = 0; at < 100; at++) mkdirSync(join(folder, folderOf(`web-${at}`)))

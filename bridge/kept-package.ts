@@ -52,11 +52,12 @@ export async function writeKept(
   await rename(temporary, startFile)
 }
 
-/** Removes old folders of other pods, but not the one that the start file names: pods of another platform may run what is in it. */
+/** Removes old folders of other pods, but not the one that the start file names for another platform, whose pods may run what is in it. */
 export async function removeIncomplete(startFile: string, pod: string, now: number): Promise<void> {
   const folder = dirname(startFile)
   const named = await readNamed(startFile).catch(() => undefined)
-  const files = named ? [named.command, ...named.args] : []
+  // One of this platform is known to be unusable. Sparing it too would need room for two installations.
+  const files = named && named.platform !== platform() ? [named.command, ...named.args] : []
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     if (!name.startsWith(PREFIX) || name === folderOf(pod)) continue
