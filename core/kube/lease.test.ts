@@ -149,6 +149,36 @@ test('a candidate that is stopped while it takes the lease does not lead, and re
   assert.equal(server.lease?.spec.holderIdentity, '')
 })
 
+test('a candidate that is stopped while it takes the lease releases it although the answer is lost', async t => {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  server.mode = 'write and wait'
+  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
+  await until(() => server.lease !== undefined)
+  stop.abort()
+  server.mode = 'write and break'
+  server.answer()
+  await turn()
+  server.mode = 'serve'
+  await run
+  assert.equal(server.lease?.spec.holderIdentity, '')
+})
+
+test('a candidate that is stopped after the answer to its write was lost releases the lease', async t => {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  server.mode = 'write and wait'
+  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
+  await until(() => server.lease !== undefined)
+  server.mode = 'write and break'
+  server.answer()
+  await until(() => clock.pauses() > 0)
+  server.mode = 'serve'
+  stop.abort()
+  await run
+  assert.equal(server.lease?.spec.holderIdentity, '')
+})
+
 /** Starts a candidate that leads. `tick` advances the clock to the next renewal and waits until that has finished. */
 async function start(t: TestContext) {
   const { server, clock, client } = await serve(t)

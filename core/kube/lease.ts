@@ -81,23 +81,23 @@ class Candidate {
 
   /** Resolves with true once this process holds the lease, with false if `signal` aborts first. */
   async acquire(signal: AbortSignal): Promise<boolean> {
+    let hasTried = false
     while (!signal.aborted) {
       try {
         await this.#read(signal)
-        // Not aborted by `signal`: an abandoned write may still take the lease, which nobody would then release.
-        if (!this.#isHeldByAnother() && (await this.#write())) return await this.#keepUnless(signal)
+        if (!this.#isHeldByAnother()) {
+          hasTried = true
+          // Not aborted by `signal`: an abandoned write may still take the lease after it was released.
+          if ((await this.#write()) && !signal.aborted) return true
+        }
       } catch (error) {
         if (!signal.aborted) this.#warn(error, 'lease not acquired')
       }
       await this.#pause(signal)
     }
+    // A write whose answer was lost may have taken the lease, too.
+    if (hasTried) await this.release()
     return false
-  }
-
-  /** Returns whether this process should lead with the lease that it took; otherwise releases it. */
-  async #keepUnless(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) await this.release()
-    return !signal.aborted
   }
 
   /** Renews until `signal` aborts; rejects if that failed for 10 s, or another process has taken the lease. */
