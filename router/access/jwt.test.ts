@@ -1,7 +1,8 @@
 /** Which key of an issuer verifies a token that names none. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
-import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { createJwtVerifier } from './jwt.ts'
 
@@ -17,9 +18,13 @@ const ISSUER = {
   maxLifetimeMs: 3_600_000,
 }
 
-/** An issuer with some keys of one algorithm. */
-async function begin(count: number) {
-  const pairs = await Promise.all(Array.from({ length: count }, () => generateKeyPair('ES256')))
+type Pair = { publicKey: CryptoKey | KeyObject; privateKey: CryptoKey | KeyObject }
+
+const pairsOf = (count: number): Promise<Pair[]> =>
+  Promise.all(Array.from({ length: count }, () => generateKeyPair('ES256')))
+
+/** An issuer with these keys of one algorithm. */
+async function begin(pairs: readonly Pair[], alg = 'ES256') {
   const published = await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey)))
   const find = createLocalJWKSet({ keys: published.map((key, at) => ({ ...key, kid: `${at}` })) })
   const keys = { find, state: () => assert.fail(), ageMs: () => undefined, close: async () => {} }
@@ -27,10 +32,10 @@ async function begin(count: number) {
   const verifier = createJwtVerifier([[ISSUER, keys]], [], { clock: createManualClock(NOW), metrics })
   /** Verifies a token that is signed with one of the keys, or with another one. Returns the subject, or why it is refused. */
   return async (at: number, claims: { aud?: string } = {}) => {
-    const { privateKey } = pairs[at] ?? (await generateKeyPair('ES256'))
+    const { privateKey } = pairs[at] ?? (await generateKeyPair(alg))
     const times = { iat: NOW / 1_000, exp: NOW / 1_000 + 60 }
     const token = await new SignJWT({ iss: ISSUER.issuer, aud: 'a', sub: 'ada', ...times, ...claims })
-      .setProtectedHeader({ alg: 'ES256' })
+      .setProtectedHeader({ alg })
       .sign(privateKey)
     const found = await verifier.verify(token)
     return found && ('status' in found ? found.reason : found.subject)
@@ -38,13 +43,20 @@ async function begin(count: number) {
 }
 
 test('a token without a key id is admitted with any key of its algorithm', async () => {
-  const verify = await begin(3)
+  const verify = await begin(await pairsOf(3))
   assert.deepEqual([await verify(0), await verify(1), await verify(2)], ['ada', 'ada', 'ada'])
   assert.equal(await verify(3), 'Unverifiable')
   assert.equal(await verify(2, { aud: 'b' }), 'OtherAudience')
 })
 
 test('of many keys eight are tried', async () => {
-  const verify = await begin(9)
+  const verify = await begin(await pairsOf(9))
   assert.deepEqual([await verify(7), await verify(8)], ['ada', 'Unverifiable'])
+})
+
+test('a key that is too short to be used is skipped', async () => {
+  const [short, long] = [1_024, 2_048].map(modulusLength => generateKeyPairSync('rsa', { modulusLength }))
+  assert.ok(short && long)
+  const verify = await begin([short, long], 'RS256')
+  assert.equal(await verify(1), 'ada')
 })

@@ -137,9 +137,9 @@ async function verifiedPayload(
   }
 }
 
-/** Throws an error, unless it means that the token is signed with another key. */
+/** Throws an error, unless it means that the token is signed with another key, or that the key cannot be used: jose throws a TypeError if it is too short. */
 function unlessOtherKey(error: unknown): undefined {
-  if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
+  if (!(error instanceof errors.JWSSignatureVerificationFailed || error instanceof TypeError)) throw error
 }
 
 function identityOf(
