@@ -36,6 +36,15 @@ test('names in comments, strings, texts of templates and regular expressions are
     ['// tools.c.d()\n/* tools.e.f() */ tools.a.b("tools.g.h()")', ['a:b']],
     ["x.replace(/'/g, ''); x.split(/`/); x.match( /\"/ ); tools.a.b()", ['a:b']],
     ['const half = (a) / 2; tools.a.b(); half / 3', ['a:b']],
+    ['lines.filter(l => /^```/.test(l))\nawait tools.a.b()', ['a:b']],
+    ['/`/.test(x) && tools.a.b()', ['a:b']],
+    ['if (x) /"/g.exec(x)\ntools.a.b()', ['a:b']],
+    ["if (x) {}\n/'/.exec(x); tools.a.b()", ['a:b']],
+    ['const f = l =>\n  // a fence\n  /^`/.test(l)\ntools.a.b()', ['a:b']],
+    ["switch (x) { case /'/.source: tools.a.b() }", ['a:b']],
+    ['typeof /"/; tools.a.b()', ['a:b']],
+    ["const r = (a + b) / 2; tools.a.b({ path: 'x/y' }); tools.c.d()", ['a:b', 'c:d']],
+    ["const r = total\n  / count; tools.a.b('/'); tools.c.d() / 2", ['a:b', 'c:d']],
   ]
   for (const [code, tools] of cases) assert.deepEqual(toolsOf(code), tools, code)
 })
@@ -67,6 +76,8 @@ const LONG: Record<string, string> = {
   'templates that do not end': '`\\'.repeat(SIZE / 2),
   'templates within templates': '`${'.repeat(SIZE / 3),
   'regular expressions that do not end': '(/\\'.repeat(SIZE / 3),
+  'slashes that close nothing': '/a'.repeat(SIZE / 2),
+  'spaces without slashes': `(${' '.repeat(SIZE)}`,
   'slashes after spaces': `(${' '.repeat(SIZE / 2)}${'/ '.repeat(SIZE / 4)}`,
 }
 for (const [what, code] of Object.entries(LONG))

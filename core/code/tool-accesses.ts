@@ -6,8 +6,11 @@
  */
 const COMMENT = String.raw`\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)`
 const STRING = String.raw`'(?:[^'\\\n]|\\[\s\S])*'?|"(?:[^"\\\n]|\\[\s\S])*"?`
-/** A slash is a division unless something else precedes it. */
-const PATTERN = String.raw`(?<=(?:[(,=:[!&|?;{]|\breturn)\s*)\/(?:[^\\\n\/]|\\.){1,200}\/`
+const BODY = String.raw`(?:[^\\\n\/]|\\.){1,200}\/`
+/** What may precede a regular expression, but not a division. */
+const BEFORE = String.raw`(?:^|=>|[(,=:[!&|?;{}]|\b(?:return|case|typeof))\s*`
+/** After anything else, such as `)`, a comment or a line break, a slash is a division, unless what it begins is used as a regular expression. */
+const PATTERN = String.raw`\/(?:(?<=${BEFORE}\/)${BODY}|${BODY}[a-z]{0,8}\s?\.(?:test|exec)\b)`
 const NAME = String.raw`\??\.\s*[A-Za-z_$][\w$]*`
 const KEY = String.raw`(?:\?\.\s*)?\[\s*(?:'[^'\\\n]*'|"[^"\\\n]*")\s*\]`
 const ACCESS = String.raw`(?<![\w$.])tools((?:\s*(?:${NAME}|${KEY}))+)`
