@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../core/errors.ts'
 import type { PodAnswer } from '../core/kube/pod-request.ts'
-import { joined, reportsOf } from './routers-in-cluster.ts'
+import { deleteInCluster, loginsInCluster } from './logins-in-cluster.ts'
+import { joined, type RouterPlace, reportsOf } from './routers-in-cluster.ts'
 
 const AWAY = new Fault('upstream_unreachable', 'Pod web-2 does not answer: socket hang up')
+const LOGINS = JSON.stringify([{ id: 'a', server: 'linear', subject: 'ada' }])
 const answers: Record<string, PodAnswer | Fault> = {
   'web-1': { status: 200, text: '["ada"]' },
   'web-2': AWAY,
@@ -37,4 +39,30 @@ test('if no router has a list, the error names each reason once', async () => {
     message:
       'no router shows logins: it has no such page, as in earlier versions; it answers with status 503',
   })
+})
+
+/** Two routers: `web-1` has a login, `web-2` gives this answer to requests of this method. */
+function placeWhere(method: 'GET' | 'DELETE' | 'none', failed: PodAnswer | Fault): RouterPlace {
+  const ask: RouterPlace['ask'] = async asked => [
+    { pod: 'web-1', answer: asked === 'GET' ? { status: 200, text: LOGINS } : { status: 204, text: '' } },
+    {
+      pod: 'web-2',
+      answer: asked === method ? failed : { status: asked === 'GET' ? 200 : 404, text: '[]' },
+    },
+  ]
+  const warned: string[] = []
+  return { ask, warned, warn: line => void warned.push(line) }
+}
+
+test('logins are deleted at all routers; if one did not answer, they may remain, which is an error', async () => {
+  const remain = { message: /^not all routers answered, .* \(deleted: 1\)$/ }
+  for (const method of ['GET', 'DELETE'] as const) {
+    const place = placeWhere(method, AWAY)
+    const logins = await loginsInCluster(place)
+    assert.equal(logins.length, 1)
+    await assert.rejects(deleteInCluster(place, logins), remain, method)
+  }
+  const place = placeWhere('none', AWAY)
+  await deleteInCluster(place, await loginsInCluster(place))
+  assert.deepEqual(place.warned, [])
 })

@@ -16,11 +16,17 @@ const ANSWER_TIMEOUT_MS = 10_000
 
 /** A cluster and one of its namespaces. */
 export type Place = {
-  access: Access
   client: KubeClient
   namespace: string
-  /** Prints a line to standard error, the same one only once. */
+} & RouterPlace
+
+/** The routers of a namespace, and which of them did not answer. */
+export type RouterPlace = {
+  ask(method: 'GET' | 'DELETE', path: string): Promise<Report[]>
+  /** Prints a line about a router that did not answer to standard error, the same one only once. */
   warn(line: string): void
+  /** These lines. */
+  warned: readonly string[]
 }
 
 /** What a router answered, or why it did not. */
@@ -35,17 +41,20 @@ export async function placeIn(
     throw new CommandError(messageOf(error))
   })
   const client = new KubeClient(access)
-  const told = new Set<string>()
+  const warned: string[] = []
   const warn = (line: string) => {
-    if (!told.has(line)) terminal.err(terminal.errColors.yellow(plainLine(line)))
-    told.add(line)
+    if (warned.includes(line)) return
+    terminal.err(terminal.errColors.yellow(plainLine(line)))
+    warned.push(line)
   }
-  return { access, client, namespace: options.namespace ?? client.namespace, warn }
+  const namespace = options.namespace ?? client.namespace
+  const ask: RouterPlace['ask'] = (method, path) => atRouters({ access, client, namespace }, method, path)
+  return { client, namespace, ask, warn, warned }
 }
 
 /** The lists of the routers at this path, joined; warns of routers that have none. Throws a CommandError if that is all of them. */
-export async function listedByRouters<T>(place: Place, path: string, what: string): Promise<T[]> {
-  const { items, missing } = joined<T>(await atRouters(place, 'GET', path), what)
+export async function listedByRouters<T>(place: RouterPlace, path: string, what: string): Promise<T[]> {
+  const { items, missing } = joined<T>(await place.ask('GET', path), what)
   for (const line of missing) place.warn(line)
   return items
 }
@@ -76,8 +85,12 @@ function reasonOf({ answer }: Report): string {
 }
 
 /** Deletes `path/names…` at all routers, and warns of those that do not answer. Resolves with whether any of them had it. */
-export async function deleteAtRouters(place: Place, path: string, ...names: string[]): Promise<boolean> {
-  const reports = await atRouters(place, 'DELETE', [path, ...names.map(encodeURIComponent)].join('/'))
+export async function deleteAtRouters(
+  place: RouterPlace,
+  path: string,
+  ...names: string[]
+): Promise<boolean> {
+  const reports = await place.ask('DELETE', [path, ...names.map(encodeURIComponent)].join('/'))
   // 404: this router does not have it.
   for (const report of reports)
     if (![204, 404].includes(statusOf(report)))
@@ -85,9 +98,17 @@ export async function deleteAtRouters(place: Place, path: string, ...names: stri
   return reports.some(report => statusOf(report) === 204)
 }
 
+/** Throws a CommandError if a router was missing from the list or did not delete: what it has may remain. Call this after all deletions. */
+export function expectAllAnswered({ warned }: RouterPlace, deleted: number): void {
+  if (warned.length > 0)
+    throw new CommandError(
+      `not all routers answered, and what they have may remain: repeat this when they do (deleted: ${deleted})`,
+    )
+}
+
 /** Sends a request to every running router of the namespace, except those that are being deleted, which may end before they answer. */
 async function atRouters(
-  { access, client, namespace }: Place,
+  { access, client, namespace }: Pick<Place, 'client' | 'namespace'> & { access: Access },
   method: 'GET' | 'DELETE',
   path: string,
 ): Promise<Report[]> {

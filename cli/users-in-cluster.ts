@@ -7,14 +7,20 @@ import { USERS_PATH } from '../router/http/users-page.ts'
 import type { UserStatus } from '../router/upstream/user-members.ts'
 import type { UsersOfServer } from './live-gateway.ts'
 import type { Terminal } from './output.ts'
-import { deleteAtRouters, listedByRouters, type Place, placeIn } from './routers-in-cluster.ts'
+import {
+  deleteAtRouters,
+  expectAllAnswered,
+  listedByRouters,
+  type Place,
+  placeIn,
+} from './routers-in-cluster.ts'
 
 /** The subject of a user whose pod no router uses. Only the user's id is known. */
 const UNKNOWN_SUBJECT = '?'
 
 export type ClusterUsers = {
   users(): Promise<UsersOfServer[]>
-  /** Resolves with false if the user had neither a session nor a pod. */
+  /** Resolves with false if the user had neither a session nor a pod. Throws a CommandError if a router did not answer. */
   endUser(server: string, user: string): Promise<boolean>
   close(): Promise<void>
 }
@@ -41,7 +47,9 @@ export async function usersInCluster(
         name: instanceName(server, user),
       }
       const hadPod = await client.delete(ref)
-      return hadPod || wasAtRouters
+      const isEnded = hadPod || wasAtRouters
+      expectAllAnswered(place, isEnded ? 1 : 0)
+      return isEnded
     },
     close: () => client.close(),
   }
