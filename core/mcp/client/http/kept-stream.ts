@@ -15,6 +15,8 @@ export type StreamListener = {
   opened?: (attempt: number) => void
   /** `over`: stop listening; `again`: this stream has ended, open another. */
   heard: (message: Incoming, characters: number) => 'over' | 'again' | undefined
+  /** The upstream refuses the stream for now, and is asked again. */
+  refusedForNow?: () => void
   /** The upstream no longer knows the session. */
   gone?: () => void
   /** The upstream offers no such stream; `text` is its response body. */
@@ -85,7 +87,11 @@ async function listenOnce(
     const events = { onEvent, onStream: listener.opened }
     const reply = await http.send({ ...request, maxBytes: MAX_EVENT_BYTES, events, stays: true }, signal)
     if (ended) return ended
-    if (reply.streamed || reply.status >= 500 || REFUSED_FOR_NOW.has(reply.status)) return 'again'
+    if (reply.streamed || reply.status >= 500) return 'again'
+    if (REFUSED_FOR_NOW.has(reply.status)) {
+      listener.refusedForNow?.()
+      return 'again'
+    }
     if (reply.status === 404 && listener.gone) listener.gone()
     else listener.refused(reply.text)
     return 'over'

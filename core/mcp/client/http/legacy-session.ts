@@ -40,7 +40,7 @@ class LegacySession implements Session {
   readonly #router: MessageRouter
   #logLevel: LogLevel | undefined
   #stopListening: (() => void) | undefined
-  /** Resolves once the GET stream is open for the first time, or was refused. */
+  /** Resolves once the GET stream is open for the first time, or was refused, if only for now. */
   #open: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -118,6 +118,7 @@ class LegacySession implements Session {
       },
       heard: (message: Incoming, characters: number) => this.#router.take(message, characters),
       refused: () => resolve(),
+      refusedForNow: () => resolve(),
       gone: headers['mcp-session-id'] === undefined ? undefined : this.#hooks.lost,
     }
     const stop = keepStream(this.#http, () => ({ method: 'GET', headers }), listener, this.#deps)
