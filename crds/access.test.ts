@@ -16,6 +16,7 @@ test('a URL without TLS whose host only looks like a Service is refused', () => 
     'evil.com\\@keys.auth.svc',
     'keys.auth.svc.evil.com',
     'keys.auth.svc.cluster.local.evil.com',
+    'keys.auth.svc.cluster.local.',
     'a@keys.auth.svc@evil.com',
     'keys.svc%2eevil.com',
     'localhost.evil.com',

@@ -37,11 +37,13 @@ test('without TLS, of names with .svc only those of Services are allowed', async
     'svc',
     'x.svc.cluster.local.example.com',
     'x.svc.cluster.localhost',
+    'x.svc.cluster.local.',
+    'x.svc.',
   ]) {
     const { begin } = await start(t, { authorization_endpoint: `http://${host}/any` })
     await assert.rejects(begin(), { code: 'upstream_protocol', message: /without https/ })
   }
-  for (const host of ['login.auth.svc', 'login.auth.svc.cluster.local', 'login.auth.svc.cluster.local.']) {
+  for (const host of ['login.auth.svc', 'login.auth.svc.cluster.local']) {
     const { begin } = await start(t, { authorization_endpoint: `http://${host}/any` })
     assert.equal((await begin()).url.host, host)
   }

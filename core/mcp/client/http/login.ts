@@ -187,9 +187,9 @@ function requirePrivate(address: string): void {
   )
 }
 
-/** Whether the host is the name of a Service. Whoever owns example.com has all names below `svc.example.com`. */
+/** Whether the host is the name of a Service, without a final dot, as in manifests. Whoever owns example.com has all names below `svc.example.com`. */
 function isInCluster({ hostname }: URL): boolean {
-  return /\.svc(?:\.cluster\.local\.?)?$/.test(hostname)
+  return /\.svc(?:\.cluster\.local)?$/.test(hostname)
 }
 
 /** Omits metadata that later requests do not need, because stored logins are read with every call. */
