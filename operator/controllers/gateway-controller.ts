@@ -250,7 +250,7 @@ async function observe(
   }
 }
 
-/** All Secrets and ConfigMaps to read, each once. */
+/** All Secrets and ConfigMaps to read, each once. Those of the gateway come after those of servers, since it needs ConfigMaps whole. */
 function namesIn(
   gateway: McpGateway,
   servers: readonly McpServer[],

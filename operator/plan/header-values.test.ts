@@ -25,7 +25,7 @@ function problemsOf(value: string): string[] {
 test('a value with a line break within it, or one that is too long, is reported', () => {
   assert.deepEqual(problemsOf('v'.repeat(8_192)), [])
   assert.match(problemsOf('a\nb')[0] ?? '', /is no header/)
-  assert.match(problemsOf('v'.repeat(8_193))[0] ?? '', /8193 characters.*at most 8192/)
+  assert.match(problemsOf('v'.repeat(8_193))[0] ?? '', /more than 8192 characters/)
 })
 
 test('a value that is too long is in no endpoint', () => {

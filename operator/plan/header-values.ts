@@ -23,5 +23,5 @@ export function unsendableHeaders({ spec }: McpServer, references: ReferenceInde
 function whyUnsendable(value: string): string | undefined {
   if (!HEADER_VALUE.test(value)) return 'it has a line break or another control character, often at its end'
   if (value.length <= MAX_HEADER_CHARACTERS) return undefined
-  return `it has ${value.length} characters; a header may have at most ${MAX_HEADER_CHARACTERS}`
+  return `it has more than ${MAX_HEADER_CHARACTERS} characters`
 }

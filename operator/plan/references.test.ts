@@ -1,12 +1,14 @@
 /** What servers refer to, and what changes if it changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mcpGatewaySchema } from '../../crds/gateway.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import type { Reference } from './plan.ts'
 import {
   connectionInputs,
+  gatewayReferences,
   indexReferences,
   missingReferences,
   podInputs,
@@ -40,6 +42,22 @@ test('every object is named once, in order, and so is the Secret with the token 
     'Secret/whole',
   ])
   assert.deepEqual(referencesOf(server({ npm: { package: 'a' } })), [{ kind: 'Secret', name: 'mcp-a' }])
+})
+
+test('of the objects that a gateway names, ConfigMaps of auth are needed whole', () => {
+  const auth = { tokens: { secretName: 'callers' }, revoked: { configMapName: 'revoked' } }
+  const names = gatewayReferences(
+    mcpGatewaySchema.parse({
+      apiVersion: API_VERSION,
+      kind: 'McpGateway',
+      metadata: { name: 'a' },
+      spec: { servers: {}, auth },
+    }),
+  )
+  assert.deepEqual(names, [
+    { kind: 'ConfigMap', name: 'revoked', whole: true },
+    { kind: 'Secret', name: 'callers' },
+  ])
 })
 
 test('the bearer token may be missing, since the operator creates it', () => {

@@ -11,7 +11,8 @@ import type { McpServer } from '../../crds/server.ts'
 import type { Reference } from './plan.ts'
 import { usesSecret } from './pod-fields.ts'
 
-export type ReferenceName = Pick<Reference, 'kind' | 'name'>
+/** `whole`: the values of the ConfigMap are needed however long they are. Otherwise they are needed only for headers. */
+export type ReferenceName = Pick<Reference, 'kind' | 'name'> & { whole?: true }
 
 /** Keyed by `kind/name`. */
 export type ReferenceIndex = ReadonlyMap<string, Reference>
@@ -107,12 +108,14 @@ function gatewayUses({ spec }: McpGateway): Use[] {
   ]
 }
 
-/** ConfigMaps with keys, CA bundles and revoked tokens. `resolve` reads them and reports what is missing. */
+/** ConfigMaps with keys, CA bundles and revoked tokens, whole: a part of a list would admit the others. `resolve` reads them and reports what is missing. */
 function authConfigMaps({ spec: { auth } }: McpGateway): ReferenceName[] {
   const refs =
     auth?.jwt.flatMap(({ keys, caBundle }) => [keys?.configMapKeyRef, caBundle?.configMapKeyRef]) ?? []
   const names = [...refs.map(ref => ref?.name), auth?.revoked?.configMapName]
-  return names.flatMap(name => (name === undefined ? [] : [{ kind: 'ConfigMap' as const, name }]))
+  return names.flatMap(name =>
+    name === undefined ? [] : [{ kind: 'ConfigMap' as const, name, whole: true as const }],
+  )
 }
 
 function usesOf(server: McpServer): Use[] {
@@ -200,6 +203,8 @@ function find(references: ReferenceIndex, { kind, name }: ReferenceName): Refere
 }
 
 function unique(names: readonly ReferenceName[]): ReferenceName[] {
-  const byKey = new Map(names.map(({ kind, name }) => [`${kind}/${name}`, { kind, name }]))
+  const byKey = new Map(
+    names.map(({ kind, name, whole }) => [`${kind}/${name}`, { kind, name, ...(whole && { whole }) }]),
+  )
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference)
 }
