@@ -28,7 +28,8 @@ function installed(t: TestContext, files: Files): { venv: string; packages: stri
   return { venv, packages, info: INFO }
 }
 
-const digestOf = (t: TestContext, more: Files) => takeDigest(installed(t, { ...WHEEL, ...more }))
+const digestOf = async (t: TestContext, more: Files) =>
+  (await takeDigest(installed(t, { ...WHEEL, ...more }))).integrity
 
 test('scripts and data that a wheel installs outside of site-packages count', async t => {
   for (const name of ['../../../bin/tool', '../../../share/greeter.txt', 'greeter/sourceless.pyc']) {
@@ -49,7 +50,9 @@ test('what an installer writes differs between installers and folders, and does 
 test('compiled modules beside their source do not count, and are deleted, because Python would run them unchecked', async t => {
   const place = installed(t, { ...WHEEL, [CACHED]: 'evil' })
   writeFileSync(join(place.packages, '__pycache__/unlisted.cpython-311.pyc'), 'evil')
-  assert.equal(await takeDigest(place), await digestOf(t, {}))
+  const { integrity, cleared } = await takeDigest(place)
+  assert.equal(integrity, await digestOf(t, {}))
+  assert.deepEqual(cleared, [place.packages, join(place.packages, INFO)])
   assert.equal(existsSync(join(place.packages, '__pycache__')), false)
 })
 

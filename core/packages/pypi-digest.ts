@@ -10,11 +10,14 @@ export type InstalledFiles = { venv: string; packages: string; info: string }
 const VARYING_FILES = /\.dist-info\/(RECORD|INSTALLER|REQUESTED|WHEEL|direct_url\.json|uv_\w+\.json)$/
 const COMPILED = /(^|\/)__pycache__\/[^/]+\.pyc$/
 
+/** `integrity`: undefined if the RECORD lists no files. `cleared`: the folders below site-packages whose modules are no longer compiled. */
+export type Digested = { integrity: string | undefined; cleared: string[] }
+
 /**
- * Digest of the files that the package's RECORD lists; undefined if it lists none. Deletes the compiled modules beside their source: pip's
- * differ each time, and Python would run one that the wheel brings without comparing it with its source (PEP 552).
+ * Digest of the files that the package's RECORD lists. Deletes the compiled modules beside their source: pip's differ each time, and
+ * Python would run one that the wheel brings without comparing it with its source (PEP 552).
  */
-export async function takeDigest({ venv, packages, info }: InstalledFiles): Promise<string | undefined> {
+export async function takeDigest({ venv, packages, info }: InstalledFiles): Promise<Digested> {
   const record = await readFile(join(packages, info, 'RECORD'), 'utf8').catch(() => '')
   const names = record.split(/\r?\n/).flatMap(line => /^"?([^",]+)/.exec(line)?.[1] ?? [])
   const entries = await readEntryPoints(packages, info)
@@ -31,8 +34,13 @@ export async function takeDigest({ venv, packages, info }: InstalledFiles): Prom
     const content = await contentOf(resolve(packages, name), resolve(venv))
     digest.update(`${name}\0${createHash('sha256').update(content).digest('hex')}\n`)
   }
-  await deleteCompiled(names, packages, resolve(venv))
-  return files.length > 0 ? `files-sha256-${digest.digest('hex')}` : undefined
+  const deleted = await deleteCompiled(names, packages, resolve(venv))
+  return {
+    integrity: files.length > 0 ? `files-sha256-${digest.digest('hex')}` : undefined,
+    cleared: deleted
+      .map(folder => dirname(folder))
+      .filter(folder => isWithin(`${folder}${sep}`, resolve(packages))),
+  }
 }
 
 export function readEntryPoints(packages: string, info: string): Promise<string> {
@@ -57,12 +65,14 @@ async function contentOf(file: string, venv: string): Promise<Buffer> {
   return Buffer.from(content.toString('latin1').replaceAll(path, ''), 'latin1')
 }
 
-async function deleteCompiled(names: readonly string[], packages: string, venv: string): Promise<void> {
+/** Resolves with the folders that it deleted. */
+async function deleteCompiled(names: readonly string[], packages: string, venv: string): Promise<string[]> {
   const folders = names.map(name =>
     resolve(packages, COMPILED.test(name) ? dirname(name) : join(dirname(name), '__pycache__')),
   )
-  for (const folder of new Set(folders))
-    if (isWithin(folder, venv)) await rm(folder, { recursive: true, force: true })
+  const within = [...new Set(folders)].filter(folder => isWithin(folder, venv))
+  for (const folder of within) await rm(folder, { recursive: true, force: true })
+  return within
 }
 
 function isWithin(path: string, folder: string): boolean {

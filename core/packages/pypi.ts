@@ -31,8 +31,22 @@ export async function installPypi(
   const { packages, info, ...installed } = await readInstalled(source, venv)
   const { version } = installed
   const variant = basename(dirname(packages))
-  await options.verify?.({ version, variant, integrity: await takeDigest({ venv, packages, info }) })
+  const { integrity, cleared } = await takeDigest({ venv, packages, info })
+  await options.verify?.({ version, variant, integrity })
+  await compile(python, cleared, inFolder)
   return installed
+}
+
+/**
+ * Compiles the modules in these folders: pods mount them read-only, so that Python would compile them at each start. `-S`: without it, a
+ * `.pth` file of the package would run code. Failures are ignored: some packages contain files that are not for this Python.
+ */
+async function compile(python: string, folders: readonly string[], options: RunOptions): Promise<void> {
+  // Without a folder it would compile all that Python can import.
+  if (folders.length === 0) return
+  await run(python, ['-S', '-m', 'compileall', '-q', '-l', ...folders], options).catch(error => {
+    if (options.signal.aborted) throw error
+  })
 }
 
 /** The options of pip for an index. pip uses an index without TLS only with `--trusted-host`. */

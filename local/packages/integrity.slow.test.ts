@@ -53,6 +53,13 @@ function approve(folder: string, ...args: string[]): string {
   return `${stdout}${stderr}`
 }
 
+test('pypi: modules are compiled, since a server may be unable to write them', async t => {
+  const { folder, packages } = await setUp(t)
+  await packages.ensure(PYPI)
+  const files = readdirSync(join(folder, 'packages'), { recursive: true }).map(String)
+  assert.ok(files.some(file => /site-packages\/__pycache__\/greeter\.[^/]+\.pyc$/.test(file)))
+})
+
 for (const source of [NPM, PYPI]) {
   test(`${source.kind}: the same content can be installed again, changed content of the same version is refused`, async t => {
     const { registry, folder, packages, uninstall } = await setUp(t)
