@@ -1,13 +1,14 @@
 /** Reads the settings of a router in a cluster from the PORTOLAN_* environment variables set by the operator or the sidecar policy. */
 
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { ANY_ADDRESS } from '../core/addresses.ts'
+import { type Clock, systemClock } from '../core/async.ts'
 import { modelFileOf } from '../core/encoder/model-place.ts'
-import { Fault, messageOf } from '../core/errors.ts'
+import { Fault } from '../core/errors.ts'
 import { isAddressRange } from '../core/host-guard.ts'
+import { apiServerAddresses } from '../core/kube/api-server-addresses.ts'
 import type { LogLevel } from '../core/log.ts'
 import type { RemoteRules } from '../core/mcp/client/remote-guard.ts'
 import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
@@ -122,11 +123,10 @@ const envSchema = z.object({
 type Read = { settings: RouterSettings; problems?: undefined } | { settings?: undefined; problems: string[] }
 
 /** Resolves with the settings, or with one sentence for each invalid variable. Empty variables count as absent. */
-export async function routerSettings({
-  env,
-}: {
-  env: Readonly<Record<string, string | undefined>>
-}): Promise<Read> {
+export async function routerSettings(
+  { env }: { env: Readonly<Record<string, string | undefined>> },
+  clock: Clock = systemClock,
+): Promise<Read> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -137,7 +137,7 @@ export async function routerSettings({
     password: data.PORTOLAN_PROXY_PASSWORD,
   })
   if ('problem' in proxies) return { problems: [proxies.problem] }
-  const apiServer = await addressesOf(data.KUBERNETES_SERVICE_HOST)
+  const apiServer = await addressesOf(data.KUBERNETES_SERVICE_HOST, clock)
   if ('problem' in apiServer) return { problems: [apiServer.problem] }
   const url = data.PORTOLAN_CATALOG_URL?.replace(/\/+$/, '')
   return {
@@ -170,16 +170,16 @@ export async function routerSettings({
   }
 }
 
-/** The addresses of the API server: some clusters set its name. A name that cannot be resolved is a mistake, or upstreams could be at its addresses. */
-async function addressesOf(host: string | undefined): Promise<{ problem: string } | { addresses: string[] }> {
-  if (host === undefined) return { addresses: [] }
+/** The addresses of the API server, or what is wrong with its variable. */
+async function addressesOf(
+  host: string | undefined,
+  clock: Clock,
+): Promise<{ problem: string } | { addresses: string[] }> {
   try {
-    const found = await lookup(host, { all: true })
-    return { addresses: found.map(({ address }) => address) }
+    return { addresses: await apiServerAddresses(host, clock) }
   } catch (error) {
-    return {
-      problem: `KUBERNETES_SERVICE_HOST must be an address, or a name that has one: ${messageOf(error)}`,
-    }
+    if (error instanceof Fault) return { problem: error.message }
+    throw error
   }
 }
 
