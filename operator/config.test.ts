@@ -32,6 +32,7 @@ test('the image is the only required setting', () => {
     },
     proxyFor: undefined,
     namespace: undefined,
+    apiServerHost: undefined,
     pod: hostname(),
     namespaces: 'all',
     resyncMs: 600_000,
@@ -90,6 +91,13 @@ for (const [variable, setting] of [
         message: new RegExp(`${variable} must be a JSON list of NetworkPolicy peers`),
       })
   })
+
+test("the API server's address is refused at routers too; a name is only looked up by each process itself", () => {
+  const { settings, apiServerHost } = read({ KUBERNETES_SERVICE_HOST: 'api.example' })
+  assert.deepEqual([apiServerHost, settings.permitted.refusedAddresses], ['api.example', []])
+  const known = read({ KUBERNETES_SERVICE_HOST: '10.96.0.1' })
+  assert.deepEqual(known.settings.permitted.refusedAddresses, ['10.96.0.1'])
+})
 
 test('routers get the endpoint for traces, and no secret', () => {
   const env = {

@@ -14,6 +14,7 @@ import { POWERFUL_FIELDS } from './plan/pod-fields.ts'
 import type { OperatorSettings, Permitted, Resources } from './plan/settings.ts'
 import { proxyVariables } from './proxy-variables.ts'
 import type { Namespaces } from './runtime/cache.ts'
+import { tracingVariables } from './tracing-variables.ts'
 
 /*
  * PORTOLAN_MODEL                  file of the sentence encoder                                (beside the program)
@@ -64,6 +65,8 @@ export type OperatorConfig = {
   /** Default: the namespace of the credentials. */
   namespace?: string
   pod: string
+  /** Address or name of the API server; absent outside of clusters. */
+  apiServerHost?: string
   proxyFor?: ProxyFor
   namespaces: Namespaces
   resyncMs: number
@@ -108,9 +111,10 @@ export function readConfig({ env }: { env: NodeJS.ProcessEnv }): OperatorConfig 
       trustedCertificates: set.PORTOLAN_TRUSTED_CERTIFICATES,
       ...(consoleSettings && { consoleAccount: consoleSettings.account }),
       proxy: { variables: proxyVariables(env), secret: set.PORTOLAN_PROXY_SECRET },
-      routerTracing: tracing.settings ? tracingEnv(env) : {},
+      routerTracing: tracing.settings ? tracingVariables(env) : {},
     },
     namespace: set.PORTOLAN_NAMESPACE,
+    apiServerHost: env.KUBERNETES_SERVICE_HOST,
     proxyFor: clusterProxies(env, {
       username: set.PORTOLAN_PROXY_USERNAME,
       password: set.PORTOLAN_PROXY_PASSWORD,
@@ -139,23 +143,13 @@ function consoleIn(set: z.output<typeof variables>) {
   )
 }
 
-/** A manifest may not make the operator or a router send requests to the API server, whose address Kubernetes sets in every pod. */
+/**
+ * A manifest may not make the operator or a router send requests to the API server, whose address Kubernetes sets in every pod. If it is a
+ * name, each of them looks it up itself.
+ */
 function withApiServer(permitted: Permitted, { KUBERNETES_SERVICE_HOST = '' }: NodeJS.ProcessEnv): Permitted {
   if (!isAddressRange(KUBERNETES_SERVICE_HOST)) return permitted
   return { ...permitted, refusedAddresses: [KUBERNETES_SERVICE_HOST, ...permitted.refusedAddresses] }
-}
-
-/** Tracing variables without secrets: these go into the routers' pod templates. */
-const PASSED_ON = [
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-  'OTEL_TRACES_EXPORTER',
-  'OTEL_TRACES_SAMPLER',
-  'OTEL_TRACES_SAMPLER_ARG',
-]
-
-function tracingEnv(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(PASSED_ON.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/

@@ -28,6 +28,8 @@ export type OperatorContext = {
   client: KubeClient
   caches: Caches
   settings: OperatorSettings
+  /** Addresses of the API server. Absent: they are not known, and servers may have them. */
+  apiServer?: readonly string[]
   /** Which HTTP proxies lead to remote servers. Absent: none. */
   proxyFor?: ProxyFor
   discoveryConcurrency: number
@@ -57,6 +59,7 @@ export type OperatorOptions = {
   leaseClient: KubeClient
   createControllers: (context: OperatorContext) => ControllerSet
   settings: OperatorSettings
+  apiServer?: readonly string[]
   proxyFor?: ProxyFor
   namespaces: Namespaces
   pod: string

@@ -5,6 +5,7 @@ import { readConsolePage } from '../core/console/page.ts'
 import { createEmbeddedEncoder } from '../core/encoder/embedded.ts'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { Access } from '../core/kube/access.ts'
+import { apiServerAddresses } from '../core/kube/api-server-addresses.ts'
 import { KubeClient } from '../core/kube/client.ts'
 import { findAccess } from '../core/kube/config.ts'
 import { LEASE_REQUEST_TIMEOUT_MS } from '../core/kube/lease.ts'
@@ -19,15 +20,19 @@ import { startOperator } from './operator.ts'
 /** How long handles that are still open after shutdown may delay the exit. */
 const EXIT_LIMIT_MS = 5_000
 
+type Config = OperatorConfig & { apiServer: readonly string[] }
+
 /**
  * Runs until a signal stops it. Resolves with the exit code: 0 after a signal, 1 if it can no longer work (for example after it lost
  * its lease), 2 if its configuration is invalid.
  */
 export async function runOperator(process: NodeJS.Process): Promise<number> {
-  let config: OperatorConfig
+  let config: Config
   let access: Access
   try {
-    config = readConfig(process)
+    const read = readConfig(process)
+    const apiServer = await apiServerAddresses(read.apiServerHost, systemClock)
+    config = { ...read, apiServer }
     access = await findAccess()
   } catch (error) {
     createLog().fatal(error instanceof Fault ? {} : { err: error }, messageOf(error))
@@ -51,7 +56,7 @@ export async function runOperator(process: NodeJS.Process): Promise<number> {
 }
 
 async function run(
-  config: OperatorConfig,
+  config: Config,
   access: Access,
   client: KubeClient,
   leaseClient: KubeClient,

@@ -1,6 +1,5 @@
 /** Creates all controllers of the operator with the state that they share. */
 import type { createConnector } from '../../core/mcp/client/connector.ts'
-import { createRemoteGuard } from '../../core/mcp/client/remote-guard.ts'
 import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { createTokenCounter } from '../../core/tokens.ts'
 import type { ControllerSet, OperatorContext } from '../operator.ts'
@@ -12,6 +11,7 @@ import { Demand } from './demand.ts'
 import { createDemandController } from './demand-controller.ts'
 import { DescriptionTokens } from './description-tokens.ts'
 import { createDiscovery } from './discovery-controller.ts'
+import { discoveryGuard } from './discovery-guard.ts'
 import { Targets } from './discovery-targets.ts'
 import { createEncoding } from './encoding-controller.ts'
 import { createGatewayControllers } from './gateway-controller.ts'
@@ -74,7 +74,7 @@ export function createControllers(context: OperatorContext, connectors: Connecto
     countTokens,
     concurrency: context.discoveryConcurrency,
     connector: connectors.server,
-    guard: createRemoteGuard({ ...context.settings.permitted, proxyFor: context.proxyFor }),
+    guard: discoveryGuard(context),
   })
   const gateways = createGatewayControllers({ ...shared, connect: connectors.gateway })
   const scripts = createScriptController(shared)
