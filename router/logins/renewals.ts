@@ -127,7 +127,7 @@ export class Renewals {
     addPeerPage(app, { path: RENEWALS_PATH, credentials: () => this.#peers?.credentials, answer })
   }
 
-  /** Undefined if this router is ending, or does not know the server, or knows it with another configuration. An answer without a record: the user has to log in. */
+  /** Undefined if this router is ending, cannot open the login, does not know the server, or knows it with another configuration. An answer without a record: the user has to log in. */
   async #answer(
     { record, subject, rejected }: Asked,
     logins: Logins,
@@ -135,8 +135,8 @@ export class Renewals {
   ): Promise<{ record?: LoginRecord } | undefined> {
     const { store } = this.#options
     if (!server || this.#isRetired) return undefined
-    store.adopt(record)
-    if (subject === undefined) return {}
+    const isKept = store.adopt(record) || store.adoptDeletion(record)
+    if (subject === undefined) return isKept ? {} : undefined
     const user: User | undefined = userNamed(subject)
     if (!user) return undefined
     const { name, upstream } = server

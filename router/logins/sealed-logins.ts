@@ -6,6 +6,7 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import {
   allLoginsNames,
+  isDeletedLogin,
   type LoginRecord,
   loginsName,
   MAX_LOGIN_CHARACTERS,
@@ -103,9 +104,18 @@ export class SealedLogins implements LoginStore {
     return true
   }
 
-  /** Takes a sealed login that another router of the gateway sent. */
-  adopt({ server, id, value }: LoginRecord): void {
-    if (this.#open(id, value)) this.#keep({ server, id, value })
+  /** Takes a sealed login that another router of the gateway sent; false if it cannot be opened. */
+  adopt({ server, id, value }: LoginRecord): boolean {
+    if (!this.#open(id, value)) return false
+    this.#keep({ server, id, value })
+    return true
+  }
+
+  /** Takes the deletion of a login, which is not sealed itself: only from a request that another router has sealed. False if the record is no deletion. */
+  adoptDeletion({ server, id, value }: LoginRecord): boolean {
+    if (!isDeletedLogin(value)) return false
+    this.#keep({ server, id, value })
+    return true
   }
 
   /** The sealed login, as other routers know it; undefined if there is none. */

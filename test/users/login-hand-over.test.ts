@@ -86,6 +86,36 @@ test('a router that ends hands its logins over to another router, which reports 
   await closed
 })
 
+test('a router that ends hands the deletion of a login over, so that the login does not work at another router', async t => {
+  const { login, routers, writeFrom, tokenAt } = await start(t, 2)
+  const [one, other] = routers as [(typeof routers)[number], (typeof routers)[number]]
+  await one.logins.store.write(keptLogin(login, ADA, 'revoked'), ADA)
+  await writeFrom(one.admin)
+  assert.equal(await tokenAt(other.logins), 'revoked')
+  const { id } = one.logins.store.list('notes')[0] ?? assert.fail()
+  const deleted = await fetch(`${one.admin}/debug/logins/notes/${id}`, { method: 'DELETE' })
+  assert.equal(deleted.status, 204)
+  await one.router.close(0)
+  assert.equal(await tokenAt(other.logins), undefined)
+  await writeFrom(other.admin)
+  assert.deepEqual([await tokenAt(other.logins), other.logins.store.waiting(() => true)], [undefined, []])
+  await other.router.close(0)
+})
+
+test('a router does not count a login as handed over that the other router cannot open', async t => {
+  const { login, routers, writeFrom } = await start(t, 2)
+  const [one, other] = routers as [(typeof routers)[number], (typeof routers)[number]]
+  await one.logins.store.write(keptLogin(login, ADA, 'renewed'), ADA)
+  const [record] = one.logins.store.waiting(() => true) as [LoginRecord]
+  const later = { ...record, value: record.value.replace(/^\d+/, '999999999999999') }
+  assert.deepEqual(
+    [await one.logins.renewals.tell(later), other.logins.store.waiting(() => true)],
+    [false, []],
+  )
+  assert.equal(await one.logins.renewals.tell(record), true)
+  await writeFrom(one.admin)
+})
+
 test('a router that ends does not hand its logins over to one that is ending, too', async t => {
   const { login, written, routers, writeFrom } = await start(t, 2)
   const [one, other] = routers as [(typeof routers)[number], (typeof routers)[number]]
