@@ -38,7 +38,7 @@ function start(settled: Promise<void> = Promise.resolve()) {
       isOver = true
     })
   }
-  return { clock, store, begin, isOver: () => isOver }
+  return { clock, store, renewals, begin, isOver: () => isOver }
 }
 
 test('a router with no login to hand over ends at once', async () => {
@@ -69,9 +69,9 @@ test('all logins are handed over, even more than the operator reads at once', as
       await store.write({ ...LOGIN, name, subject: user.subject }, user)
     }
   const handedOver = new Set<string>()
-  const over = begin(async ({ id }) => {
-    handedOver.add(id)
-    return true
+  const over = begin(async records => {
+    for (const { id } of records) handedOver.add(id)
+    return [...records]
   })
   for (let rounds = 0; rounds < 2; rounds++) {
     while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
@@ -79,6 +79,27 @@ test('all logins are handed over, even more than the operator reads at once', as
   }
   await over
   assert.equal(handedOver.size, 600)
+})
+
+test('as long as no router is found, each round looks for them once, and rounds become rarer', async () => {
+  const { begin, clock, store, renewals, isOver } = start()
+  for (let at = 0; at < 20; at++) {
+    const user = userNamed(`https://login.example.com#${at}`) as User
+    await store.write({ ...LOGIN, subject: user.subject }, user)
+  }
+  let lookups = 0
+  const peers = async () => {
+    lookups++
+    throw new Error('ENOTFOUND')
+  }
+  renewals.attach({ peers, own: 'http://127.0.0.1:1', credentials: {} as never })
+  const over = begin()
+  while (!isOver()) {
+    if (clock.pending() >= 2) clock.advance(100)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await over
+  assert.equal(lookups, 11)
 })
 
 test('a running renewal is waited for, but not beyond the limit', async () => {

@@ -18,7 +18,8 @@ export type HandOverOptions = {
 
 /** The operator polls every two seconds, and the router sees the written Secret in its feed. A pod gets 20 s in addition to the time of its calls. */
 export const HAND_OVER_MS = 8_000
-const POLL_MS = 100
+/** The pause between two rounds. It doubles while nobody takes a login, since each round looks the other routers up. */
+const PAUSE = { firstMs: 100, longestMs: 1_000 }
 
 /** Resolves when another router or the operator has each login, or after HAND_OVER_MS. Never rejects. */
 export async function handOver({ logins, renewals, unwritten, clock, log }: HandOverOptions): Promise<void> {
@@ -26,14 +27,15 @@ export async function handOver({ logins, renewals, unwritten, clock, log }: Hand
   const limit = deadline(clock, HAND_OVER_MS, 'The logins could not be handed over in time')
   const sent = new Map<string, string>()
   const left = () => unwritten().filter(({ id, value }) => sent.get(id) !== value)
-  const send = async (record: LoginRecord) => {
-    if (await renewals.tell(record)) sent.set(record.id, record.value)
-  }
+  let pauseMs = PAUSE.firstMs
   try {
     await waitFor(logins.settled(), limit.signal)
     for (let records = left(); records.length > 0; records = left()) {
-      await waitFor(Promise.all(records.slice(0, MAX_LOGINS_AT_ONCE).map(send)), limit.signal)
-      if (left().length > 0) await delay(clock, POLL_MS, limit.signal)
+      const taken = await waitFor(renewals.tell(records.slice(0, MAX_LOGINS_AT_ONCE)), limit.signal)
+      for (const { id, value } of taken) sent.set(id, value)
+      if (taken.length > 0) pauseMs = PAUSE.firstMs
+      if (left().length > 0) await delay(clock, pauseMs, limit.signal)
+      pauseMs = Math.min(pauseMs * 2, PAUSE.longestMs)
     }
   } catch (error) {
     const message = 'the router ends before others have all its logins: their users may have to log in again'

@@ -92,19 +92,19 @@ export class Renewals {
   /** Sends a login to the other routers. Those that cannot be reached read it later, from its Secret. */
   async share(login: Pick<KeptLogin, 'name' | 'url'>, user: User): Promise<void> {
     const record = this.#options.store.record(login, user)
-    if (record) await this.tell(record)
+    if (record) await this.tell([record])
   }
 
-  /** Sends a login to the other routers. True if one of them has it now, and will report it to the operator too. */
-  async tell(record: LoginRecord): Promise<boolean> {
+  /** Sends logins to the other routers. Returns those that one of them has now, and will report to the operator too. */
+  async tell(records: readonly LoginRecord[]): Promise<LoginRecord[]> {
     const peers = this.#peers
-    if (!peers) return false
-    const others = await peers.peers().catch(() => [])
-    const asked = others
-      .filter(origin => origin !== peers.own)
-      .map(origin => this.#ask(peers, origin, { record }, SHARE_TIMEOUT_MS))
-    const answers = await Promise.allSettled(asked)
-    return answers.some(({ status }) => status === 'fulfilled')
+    if (!peers) return []
+    const found = await peers.peers().catch(() => [])
+    const others = found.filter(origin => origin !== peers.own)
+    const tellAll = (record: LoginRecord) =>
+      Promise.allSettled(others.map(origin => this.#ask(peers, origin, { record }, SHARE_TIMEOUT_MS)))
+    const answers = await Promise.all(records.map(tellAll))
+    return records.filter((_, at) => answers[at]?.some(({ status }) => status === 'fulfilled'))
   }
 
   /** From now on the other routers renew logins, and keep those that they are sent. */
