@@ -44,11 +44,11 @@ const TRIED_MS = 60_000
 export class Logins {
   readonly #options: LoginsOptions
   /** Renewals that run here, by server, URL and user. */
-  readonly #renewing = new Map<string, { server: string; renewal: Promise<KeptLogin | undefined> }>()
+  readonly #renewing = new Map<string, Promise<KeptLogin | undefined>>()
   /** Renewals that another process does. They are separate, since two processes that ask each other would wait forever. */
   readonly #asking = new Map<string, Promise<{ login: KeptLogin | undefined } | undefined>>()
-  /** Running work whose result may be a login that has to be stored. */
-  readonly #running = new Set<Promise<unknown>>()
+  /** Running work whose result may be a login that has to be stored, with its server. */
+  readonly #running = new Map<Promise<unknown>, string>()
 
   constructor(options: LoginsOptions) {
     this.#options = options
@@ -64,7 +64,7 @@ export class Logins {
 
   /** Exchanges the code in `answer` for tokens and stores them. Returns the user who has logged in. Throws Faults. */
   finish(server: LoginServer, begun: BegunLogin, answer: BrowserAnswer): Promise<User> {
-    return this.#tracked(this.#finish(server, begun, answer))
+    return this.#tracked(server.name, this.#finish(server, begun, answer))
   }
 
   async #finish(
@@ -99,17 +99,17 @@ export class Logins {
    * process is to renew it, whichever is responsible. Throws Faults.
    */
   newest(server: LoginServer, user: User, rejected?: string, isMine = false): Promise<KeptLogin | undefined> {
-    return this.#tracked(this.#newest(server, user, rejected, isMine))
+    return this.#tracked(server.name, this.#newest(server, user, rejected, isMine))
   }
 
   /** Resolves once no login or renewal runs. If the process ended during a renewal, the login would be lost, since a refresh token is valid once. */
   async settled(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#running.size > 0) await Promise.allSettled(this.#running.keys())
   }
 
-  #tracked<T>(work: Promise<T>): Promise<T> {
+  #tracked<T>(server: string, work: Promise<T>): Promise<T> {
     const running = work.finally(() => this.#running.delete(running))
-    this.#running.add(running)
+    this.#running.set(running, server)
     return running
   }
 
@@ -131,11 +131,11 @@ export class Logins {
     return others ? others.login : this.#renew(renewal)
   }
 
-  /** Deletes the logins at a deleted server. Does so twice: a running renewal, which has read its login before, writes it again. */
+  /** Deletes the logins at a deleted server. Does so twice: a login that is being completed or renewed is written afterwards. */
   async forget(name: string, deleteAll: () => Promise<unknown>): Promise<void> {
     await deleteAll()
-    const running = [...this.#renewing.values()].filter(({ server }) => server === name)
-    await Promise.allSettled(running.map(({ renewal }) => renewal))
+    const running = [...this.#running].filter(([, server]) => server === name)
+    await Promise.allSettled(running.map(([work]) => work))
     await deleteAll()
   }
 
@@ -150,12 +150,11 @@ export class Logins {
   }
 
   #renew(due: Renewal): Promise<KeptLogin | undefined> {
-    const { kept } = due
     const key = keyOf(due)
     const running = this.#renewing.get(key)
-    if (running) return running.renewal
+    if (running) return running
     const renewal = this.#renewNow(due).finally(() => this.#renewing.delete(key))
-    this.#renewing.set(key, { server: kept.name, renewal })
+    this.#renewing.set(key, renewal)
     return renewal
   }
 
