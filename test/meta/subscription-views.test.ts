@@ -1,6 +1,6 @@
 /** A subscription lasts as long as its caller may read the resource. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
 import { type AccessRule, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import { createCaller } from '../../core/mcp/caller.ts'
@@ -27,14 +27,15 @@ function granting(allow: string[]): AccessRule {
   }
 }
 
-test('a subscription ends when its caller may no longer read the resource', async t => {
+/** A handler whose rules change, and how to subscribe to the note. */
+function start(t: TestContext, rules: AccessRule[]) {
   const fixture = createFixture(SERVERS)
   const served = createNewest<Catalog>()
-  const publish = (allow: string[]) => {
-    fixture.reload(SERVERS, { access: { ...OPEN_ACCESS, rules: [granting(allow)] } })
+  const publish = (rules: AccessRule[]) => {
+    fixture.reload(SERVERS, { access: { ...OPEN_ACCESS, rules } })
     served.publish(fixture.catalog())
   }
-  publish(['note://*'])
+  publish(rules)
   const { pool } = fixture
   const { observer } = createWitness()
   const [access, limits] = [createAccess(), createLimits(systemClock)]
@@ -43,14 +44,30 @@ test('a subscription ends when its caller may no longer read the resource', asyn
   const stop = new AbortController()
   t.after(() => stop.abort())
   const subscription = { uri: 'notes+note://one', caller: createCaller({ client: 'anna' }), onUpdate() {} }
-  const subscribed = await handler.subscribe?.(GATEWAY, subscription, stop.signal)
-  assert.deepEqual(subscribed, { result: {} })
-  const { signal } = fixture.subscribed[0] ?? assert.fail()
+  const subscribe = () => handler.subscribe?.(GATEWAY, subscription, stop.signal)
+  return { publish, subscribe, subscribed: fixture.subscribed }
+}
+
+test('a subscription ends when its caller may no longer read the resource', async t => {
+  const { publish, subscribe, subscribed } = start(t, [granting(['note://*'])])
+  assert.deepEqual(await subscribe(), { result: {} })
+  const { signal } = subscribed[0] ?? assert.fail()
   const ended = new Promise(resolve => signal.addEventListener('abort', resolve))
-  publish(['note://*', 'other://*'])
+  publish([granting(['note://*', 'other://*'])])
   assert.equal(signal.aborted, false)
-  publish(['other://*'])
+  publish([granting(['other://*'])])
   await ended
-  const { error } = (await handler.subscribe?.(GATEWAY, subscription, stop.signal)) ?? {}
+  const { error } = (await subscribe()) ?? {}
   assert.match(error?.message ?? '', /There is no resource/)
+})
+
+test('a subscription that began without rules ends when rules are added that do not grant the resource', async t => {
+  const { publish, subscribe, subscribed } = start(t, [])
+  assert.deepEqual(await subscribe(), { result: {} })
+  const { signal } = subscribed[0] ?? assert.fail()
+  const ended = new Promise(resolve => signal.addEventListener('abort', resolve))
+  publish([])
+  assert.equal(signal.aborted, false)
+  publish([granting(['other://*'])])
+  await ended
 })

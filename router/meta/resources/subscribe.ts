@@ -36,7 +36,7 @@ export async function subscribe(
   subscription: Subscription,
   signal: AbortSignal,
 ): Promise<McpResponse> {
-  const { catalog, pool, observer } = dependencies
+  const { catalog, views, pool, observer } = dependencies
   const target = targetOf(catalog, route, subscription.uri)
   const { caller } = subscription
   const method = 'resources/subscribe'
@@ -86,22 +86,22 @@ export async function subscribe(
   })
   if (answer instanceof Fault) return unanswered(answer, server, dependencies.words)
   if (answer.error) return answer
-  if (catalog.view) void endWithView(dependencies, target, notAllowed, either, seen)
+  if (views) void endWithView(views(either), target, notAllowed, seen)
   return { result: {} }
 }
 
 /** Keeps `seen` up to date, and ends the subscription as soon as its caller may no longer read the resource. */
 async function endWithView(
-  { views, catalog }: SubscribeDependencies,
+  views: AsyncIterable<Catalog>,
   { server, uri }: ResourceTarget,
   notAllowed: AbortController,
-  signal: AbortSignal,
   seen: { catalog: Catalog },
 ): Promise<void> {
-  for await (const now of views?.(signal) ?? [catalog]) {
+  for await (const now of views) {
     seen.catalog = now
     const known = now.servers.get(server.name)
-    if (known && mayRead(now, known, uri)) continue
+    // Without rules, the subscription waits for a server that is gone for a while.
+    if (!now.view || (known && mayRead(now, known, uri))) continue
     notAllowed.abort()
     return
   }
