@@ -12,7 +12,7 @@ import {
 import { type ManifestProblem, type Path, pathSteps } from '../crds/issues.ts'
 import { type Manifest, parseManifest } from '../crds/parse.ts'
 import { messageOf, type Problem } from './errors.ts'
-import { isObject } from './json.ts'
+import { isDeeper, isObject } from './json.ts'
 
 export const MAX_FILE_BYTES = 4 * 1024 * 1024
 export const MAX_DOCUMENTS = 1_000
@@ -167,11 +167,6 @@ function plainValue(document: Document.Parsed): { value: unknown; error?: undefi
   } catch (error) {
     return { error: messageOf(error) }
   }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))
 }
 
 /** Line and column of the deepest field of a path that exists: of its value if that is a scalar and not `byKey`, otherwise of its key. */

@@ -1,6 +1,6 @@
 /** Separates valid items of a list from invalid ones, so that an invalid item does not invalidate the list. Pure. */
 import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
 import type { Era } from '../protocol/revisions.ts'
 
@@ -92,12 +92,7 @@ function sizeReason(item: JsonObject): string | undefined {
 
 /** Whether a value is nested deeper than MAX_DEPTH. */
 export function tooDeep(value: JsonValue | undefined): boolean {
-  return deeperThan(value, MAX_DEPTH)
-}
-
-function deeperThan(value: JsonValue | undefined, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some(inner => deeperThan(inner, levels - 1))
+  return isDeeper(value, MAX_DEPTH)
 }
 
 function compare(a: string, b: string): number {

@@ -56,6 +56,11 @@ test('a missing argument shows its description, and the unknown name that was pr
   )
 })
 
+test('a value that is nested hundreds of thousands of levels deep is not shown', () => {
+  const name = JSON.parse(`${'['.repeat(400_000)}${']'.repeat(400_000)}`)
+  assert.match(help({ name }), /^- name: is nested deeper than 64 levels, must be string; /)
+})
+
 test('for a value that is not allowed, the nearest allowed one is shown', () => {
   assert.equal(
     help({ name: 'Oslo', state: 'opne' }),

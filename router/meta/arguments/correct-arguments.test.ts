@@ -70,6 +70,14 @@ for (const args of WRAPPED)
     assert.deepEqual(correct(args)?.args, { text: 'x', count: 1 })
   })
 
+test('arguments nested hundreds of thousands of levels deep are not corrected, and do not exhaust the stack', () => {
+  const depth = 400_000
+  const text = `${'{"args":'.repeat(depth)}{"text":"x"}${'}'.repeat(depth)}`
+  const args = JSON.parse(text)
+  for (const given of [args, { args: text }, { text: args }, { text: 'x', filter: text }])
+    assert.equal(correct(given), undefined)
+})
+
 test('an object named input is not unwrapped if the tool has or allows such an argument', () => {
   const own = { type: 'object', properties: { input: { type: 'object' }, text: { type: 'string' } } }
   assert.equal(correct({ input: { text: 'x' } }, own), undefined)

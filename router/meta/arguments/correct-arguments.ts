@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import { unescaped } from '../schemas/pointer.ts'
 import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
-import { showValue } from './show-value.ts'
+import { isTooDeep, showValue } from './show-value.ts'
 
 /** Checks arguments by the tool's schema: whether they are valid, and if not, why. Undefined if the schema cannot be checked. */
 export type Check = {
@@ -20,6 +20,8 @@ export type Corrected = {
 
 /** Names of an object in which models wrap the arguments. */
 const WRAPPERS = new Set(['arguments', 'args', 'input', 'params', 'parameters'])
+/** How many such objects may be around each other. */
+const MAX_WRAPPERS = 4
 /** A corrected value may reveal the next mistake, such as a JSON text that contains numbers as strings. */
 const MAX_ROUNDS = 3
 /** With more names than this, names are not corrected. */
@@ -61,9 +63,14 @@ export function isOpen({ additionalProperties, patternProperties }: JsonObject):
 }
 
 /** Unwraps arguments such as `{args: {…}}` if the tool has no argument `args` but knows all names in it. */
-function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string[]): JsonObject | undefined {
+function unwrap(
+  schema: JsonObject,
+  args: JsonObject,
+  toolNames: readonly string[],
+  depth = 1,
+): JsonObject | undefined {
   const { properties } = schema
-  if (!isObject(properties)) return undefined
+  if (!isObject(properties) || depth > MAX_WRAPPERS) return undefined
   const isKnown = (name: string): boolean => Object.hasOwn(properties, name)
   const isRepeated = (name: string): boolean =>
     REPEATED.has(name) && (!isKnown(name) || toolNames.includes(args[name] as string))
@@ -72,7 +79,7 @@ function unwrap(schema: JsonObject, args: JsonObject, toolNames: readonly string
   if (wrapper === undefined || !names.every(name => name === wrapper || isRepeated(name))) return undefined
   const inner = parsedAs(args[wrapper], isObject)
   if (!inner) return undefined
-  const deeper = unwrap(schema, inner, toolNames)
+  const deeper = unwrap(schema, inner, toolNames, depth + 1)
   if (deeper) return deeper
   return Object.keys(inner).every(isKnown) ? inner : undefined
 }
@@ -82,6 +89,7 @@ function correctNamesAndValues(schema: JsonObject, args: JsonObject, check: Chec
   const named = isOpen(schema) ? { args, changes: [] } : correctNames(schema, args)
   const fits = check.fits(named.args)
   if (fits !== false) return fits ? named : undefined
+  if (isTooDeep(args)) return undefined
   const corrected = correctValues(named.args, check)
   return corrected && { args: corrected.args, changes: [...named.changes, ...corrected.changes] }
 }
@@ -226,7 +234,7 @@ function isList(value: unknown): value is JsonValue[] {
   return Array.isArray(value)
 }
 
-/** The value, or what its text parses to, if that has the wanted type. */
+/** The value, or what its text parses to, if that has the wanted type and is not nested too deeply. */
 function parsedAs<T extends JsonValue>(
   value: JsonValue | undefined,
   isKind: (value: unknown) => value is T,
@@ -235,7 +243,7 @@ function parsedAs<T extends JsonValue>(
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return undefined
   try {
     const parsed: unknown = JSON.parse(value)
-    return isKind(parsed) ? parsed : undefined
+    return isKind(parsed) && !isTooDeep(parsed) ? parsed : undefined
   } catch {
     return undefined
   }
