@@ -15,6 +15,8 @@ const MAX_NAME_CHARACTERS = 60
 const MAX_PATH_CHARACTERS = 120
 const MAX_NAMES = 30
 const MAX_NAMES_CHARACTERS = 300
+/** How many unknown names are compared with a missing one. */
+const MAX_COMPARED = 100
 /** Tokens of a problem's sentence, besides the part of the schema. */
 const SENTENCE_TOKENS = 60
 const MAX_PART_TOKENS = 250
@@ -38,7 +40,7 @@ export function argumentHelp(
   return lines.join('\n')
 }
 
-/** At most one problem for each place. If no alternative of a choice fits, only this is reported there, not why each alternative fails. */
+/** At most one problem for each place. If no alternative of a choice fits, this is reported there, not why each alternative fails. */
 function choose(problems: readonly ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf'
   const choices = new Set(problems.filter(isChoice).map(({ instancePath }) => instancePath))
@@ -48,10 +50,20 @@ function choose(problems: readonly ErrorObject[]): ErrorObject[] {
     const place = `${problem.instancePath}/${nameIn(problem) ?? ''}`
     if (!inChoice(problem) && !places.has(place)) places.set(place, problem)
   }
-  // First the violations that a server cannot accept, then those that it may accept.
-  const isNeed = ({ keyword }: ErrorObject) => NEEDS.has(keyword)
-  const kept = [...places.values()]
-  return [...kept.filter(isNeed), ...kept.filter(problem => !isNeed(problem))].slice(0, MAX_PROBLEMS)
+  // First the violations that a server cannot accept, then those that it may accept, then those in alternatives, which may not be meant.
+  const rank = ({ keyword, instancePath }: ErrorObject) =>
+    isBelow(instancePath, choices) ? 2 : NEEDS.has(keyword) ? 0 : 1
+  const ranked = Map.groupBy(places.values(), rank)
+  return ([0, 1, 2] as const).flatMap(of => ranked.get(of) ?? []).slice(0, MAX_PROBLEMS)
+}
+
+/** Whether one of the paths leads to a value that contains the one at `path`. */
+function isBelow(path: string, paths: ReadonlySet<string>): boolean {
+  for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+    if (paths.has(path.slice(0, end))) return true
+    if (end === 0) break
+  }
+  return false
 }
 
 const NEEDS: ReadonlySet<string> = new Set(['required', 'type', 'enum', 'const', 'anyOf'])
@@ -104,7 +116,7 @@ function valuesOf(part: JsonObject | undefined): unknown[] {
 /** Names an unknown argument that was given and is similar to the missing one. */
 function mistaken(missing: string, data: unknown, holder: JsonObject | undefined): string {
   const given = isObject(data) ? Object.keys(data).filter(name => !knows(holder, name)) : []
-  const near = nearestWord(missing, given)
+  const near = nearestWord(missing, given.slice(0, MAX_COMPARED))
   return near === undefined ? '' : `; you gave ${JSON.stringify(near)}`
 }
 
