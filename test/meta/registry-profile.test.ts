@@ -197,6 +197,26 @@ test('the active tools end with the session; removed or hidden tools are not lis
   assert.deepEqual((await listed(fixture)).slice(3), [])
 })
 
+test('tools of a server that is hidden for a while stay active while others are activated, within the limit', async () => {
+  const fixture = start(SERVERS, { activeTools: 3 })
+  await activate(fixture, ['forge:create_issue', 'forge:show_board'])
+  const hidden = { state: 'failed', reason: 'CrashLooping', hidden: true } as const
+  fixture.reload({ forge: { ...forge, server: { ...forge.server, status: hidden } }, wiki })
+  const { active_count, evicted } = await activate(fixture, ['wiki:search'])
+  assert.deepEqual([active_count, evicted], [1, []])
+  fixture.reload(SERVERS)
+  const all = ['forge__create_issue', 'forge__show_board', 'wiki__search']
+  assert.deepEqual((await listed(fixture)).slice(3), all)
+  fixture.reload({ forge: { ...forge, server: { ...forge.server, status: hidden } }, wiki })
+  await activate(fixture, ['wiki:list_issues'])
+  fixture.reload(SERVERS)
+  assert.deepEqual((await listed(fixture)).slice(3), [
+    'forge__show_board',
+    'wiki__list_issues',
+    'wiki__search',
+  ])
+})
+
 test('the error for an unknown tool names the nearest, that for a hidden one its state; nothing is loaded', async () => {
   const hidden = { state: 'authRequired', reason: 'AuthRequired', hidden: true } as const
   const fixture = start({ forge, wiki: { ...wiki, server: { status: hidden } } })

@@ -49,6 +49,18 @@ export function activeTools({ activated, catalog, request }: Work): ToolRoute[] 
     .filter(tool => isShown(catalog, tool.server))
 }
 
+/** Activated tools that are not visible at the moment, as many as there is room for besides the visible ones: their server may come back. */
+function unseenPaths(
+  { activated, catalog, request }: Work,
+  seen: readonly ToolRoute[],
+  active: number,
+): string[] {
+  const visible = new Set(seen.map(pathOf))
+  const unseen = activated.of(request.caller.client).filter(path => !visible.has(path))
+  const room = Math.max(0, catalog.config.budget.activeTools - active)
+  return unseen.slice(Math.max(0, unseen.length - room))
+}
+
 function call(work: Work, args: JsonObject): McpResponse {
   const { catalog, request, activated } = work
   const names = readNames(args.tools)
@@ -71,7 +83,8 @@ function call(work: Work, args: JsonObject): McpResponse {
     if (refusal.asked) work.observer.missed(work, refusal.asked)
   if (isRefused) return refuse(work, first.refusal)
   if (request.caller.client !== undefined) {
-    activated.keep(request.caller.client, loading.active.map(pathOf))
+    const active = loading.active.map(pathOf)
+    activated.keep(request.caller.client, [...unseenPaths(work, before, active.length), ...active])
     if (isChanged(before, loading.active)) tellCaller(work, LIST_CHANGED)
   }
   const { text, frameTokens, schemaTokens } = compose(work, loading, parts, failed)
