@@ -165,6 +165,11 @@ test('mcp_execute_tool calls a tool by name and server, fetches a prompt, and re
     'resources/read',
     'file:///readme.md',
   ])
+  assert.deepEqual(await sentBy({ toolName: 'forge|file:///readme.md', serverId: 'forge' }), [
+    'forge',
+    'resources/read',
+    'file:///readme.md',
+  ])
   assert.match(await refusal(fixture, 'mcp_execute_tool', { toolName: '' }), /toolName is missing/)
   assert.match(
     await refusal(fixture, 'mcp_execute_tool', { toolName: 'list_issues' }),

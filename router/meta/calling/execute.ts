@@ -14,6 +14,11 @@ import type { PromptTarget, ToolTarget } from './targets.ts'
 /** The beginning of `server|uri`, of the URI of an app's page, or of the handle of a result that was cut. */
 const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
 
+/** Whether `execute` reads what has this name, rather than calls it. */
+export function namesResource(name: string): boolean {
+  return RESOURCE.test(name)
+}
+
 /** `given`: the value of the field for arguments; `beside`: the fields next to it; `notes`: what was corrected before. */
 export function execute(
   work: Work,
@@ -22,7 +27,7 @@ export function execute(
   beside: JsonObject,
   notes: readonly string[] = [],
 ): McpResponse | Promise<McpResponse> {
-  if (RESOURCE.test(name)) return readAsText(work, name)
+  if (namesResource(name)) return readAsText(work, name)
   const called = findCalled(work, name)
   if ('refusal' in called) return refuse(work, called)
   const { target } = called

@@ -3,6 +3,7 @@ import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { namesResource } from '../../calling/execute.ts'
 import { findServer, stateRefusalOf, unknownServer } from '../../calling/targets.ts'
 import type { Refusal } from '../../wording/answers.ts'
 import { quote } from '../../wording/sentences.ts'
@@ -62,7 +63,7 @@ function findNamed(catalog: Catalog, text: string): { names: ReadonlySet<string>
 
 /**
  * The name to pass to findTarget for a tool (or prompt) given with or without its server: the server's own tool of that name if
- * there is one, else the name as given.
+ * there is one, else the name as given. What names a resource or a kept result stays as it is.
  */
 export function nameWithin(
   { toolByName, promptByName }: Catalog,
@@ -70,8 +71,10 @@ export function nameWithin(
   id: string | undefined,
 ): string {
   if (id === undefined) return name
+  const isOwn = toolByName.has(`${id}:${name}`)
+  if (namesResource(name) && !isOwn) return name
   const known = toolByName.get(name) ?? promptByName.get(name)
-  return known?.server === id && !toolByName.has(`${id}:${name}`) ? name : `${id}:${name}`
+  return known?.server === id && !isOwn ? name : `${id}:${name}`
 }
 
 /** A tool in an answer of the search profile. */
