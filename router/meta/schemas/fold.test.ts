@@ -128,6 +128,17 @@ test('enums are cut and say how many more there are', () => {
   })
 })
 
+test('what is left out of an enum begins at the first value that is not shown, also if that is too long to be shown', () => {
+  const values = Array.from({ length: 300 }, (_, at) => (at === 3 ? 'x'.repeat(500) : `value-${at}`))
+  const schema = { type: 'object', properties: { region: { type: 'string', enum: values } } }
+  const { schema: shown } = foldSchema(schema, 250, count(schema))
+  assert.deepEqual((shown.properties as JsonObject).region, {
+    type: 'string',
+    enum: values.slice(0, 20).toSpliced(3, 1),
+    $comment: '281 more values: …/enum/3',
+  })
+})
+
 test('references are replaced by their definitions, which are left out', () => {
   const schema = {
     type: 'object',

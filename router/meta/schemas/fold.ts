@@ -207,11 +207,16 @@ function enumOf(rendering: Rendering, values: readonly JsonValue[]): JsonObject 
 /** The whole enum if it is short; otherwise its first values, and those near the query. */
 function cutEnum({ detail, short, asked }: Rendering, values: readonly JsonValue[]): JsonObject {
   if (isShortEnum(values, detail.enumCharacters)) return { enum: [...values] }
-  const first = values.slice(0, detail.enumValues).filter(value => isShort(value, short))
-  const later = values.slice(detail.enumValues, MAX_COMPARED).filter(value => isNear(value, asked))
-  const kept = [...first, ...later.slice(0, MAX_NEAR)]
+  const first = values.slice(0, detail.enumValues)
+  const places = [...first.keys()].filter(at => isShort(values[at] as JsonValue, short))
+  const later = values.slice(0, MAX_COMPARED).flatMap((value, at) => {
+    return at >= first.length && isNear(value, asked) ? [at] : []
+  })
+  const shown = [...places, ...later.slice(0, MAX_NEAR)]
+  const kept = shown.map(at => values[at] as JsonValue)
   if (kept.length === values.length) return { enum: kept }
-  return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${first.length}` }
+  const next = values.findIndex((_, at) => !shown.includes(at))
+  return { enum: kept, $comment: `${values.length - kept.length} more values: …/enum/${next}` }
 }
 
 function isShortEnum(values: readonly JsonValue[], most: number): boolean {
