@@ -10,8 +10,10 @@ import type { Forwarded } from './forward.ts'
 const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie|session/i
 const MAX_REDACTED_TEXT_CHARACTERS = 200
 const MAX_REDACTED_DEPTH = 6
+/** Of each list or object. */
+const MAX_REDACTED_ITEMS = 100
 
-/** `redacted`: only the arguments, without values whose names look secret, and with long texts cut. */
+/** `redacted`: only the arguments, as `redact` leaves them. */
 export function payloadOf(
   allowed: Payloads,
   sent: Forwarded,
@@ -25,16 +27,23 @@ export function payloadOf(
     : { arguments: args, result: answer.error ?? answer.result }
 }
 
-/** Without values whose names look secret, and with long texts cut. */
+/** Without values whose names look secret, and with long texts, lists and objects cut. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return shorten(value, MAX_REDACTED_TEXT_CHARACTERS)
   if (depth > MAX_REDACTED_DEPTH) return '…'
-  if (Array.isArray(value)) return value.map(item => redact(item, depth + 1))
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, MAX_REDACTED_ITEMS).map(item => redact(item, depth + 1))
+    return value.length > shown.length ? [...shown, moreThan(shown, value.length)] : shown
+  }
   if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      SECRET_KEY.test(key) ? '[redacted]' : redact(inner, depth + 1),
-    ]),
-  )
+  const entries = Object.entries(value)
+  const shown = entries
+    .slice(0, MAX_REDACTED_ITEMS)
+    .map(([key, inner]) => [key, SECRET_KEY.test(key) ? '[redacted]' : redact(inner, depth + 1)])
+  if (entries.length > shown.length) shown.push(['…', moreThan(shown, entries.length)])
+  return Object.fromEntries(shown)
+}
+
+function moreThan(shown: readonly unknown[], count: number): string {
+  return `${count - shown.length} more`
 }
