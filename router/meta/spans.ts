@@ -101,10 +101,15 @@ export function beginSent(span: Span, { request, catalog, script }: Work, sent: 
 /** Runs the search of one query, including its encoding, within a span. */
 export async function searched(parent: Span, find: () => Promise<FoundItems>): Promise<FoundItems> {
   const span = parent.begin({ name: 'search', kind: 'internal' })
-  const found = await find()
-  span.set({ 'portolan.search.found': found.total, 'portolan.search.shown': found.tools.length })
-  span.end()
-  return found
+  try {
+    const found = await find()
+    span.set({ 'portolan.search.found': found.total, 'portolan.search.shown': found.tools.length })
+    span.end()
+    return found
+  } catch (error) {
+    span.end(error instanceof Fault ? error.code : 'bug')
+    throw error
+  }
 }
 
 /** Ends the span of a request or of a call to a server. */

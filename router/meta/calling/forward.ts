@@ -47,7 +47,10 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
         ? await runReviewed({ ...work, span: span ?? work.span }, sent.tool?.tool, argumentsOf(sent))
         : await work.pool.call(server.name, call, caller.signal)
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof Fault)) {
+      span?.end('bug')
+      throw error
+    }
     answer = pageToVisit(error, server, caller) ?? error
   }
   if (span) end(span, answer)
