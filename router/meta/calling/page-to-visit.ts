@@ -1,4 +1,5 @@
-/** Asks clients that support URL elicitation to open the login page for their user. Pure. */
+/** Asks clients that support URL elicitation to open the login page for their user. */
+import { randomUUID } from 'node:crypto'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import type { Fault } from '../../../core/errors.ts'
 import type { Caller } from '../../../core/mcp/caller.ts'
@@ -17,7 +18,8 @@ export function pageToVisit(
 ): McpResponse | undefined {
   if (reason !== 'NeedsLogin' || typeof page !== 'string') return undefined
   const message = `Log in to the server ${name}, which is used for each user with their own account.`
-  const elicitation = { mode: 'url', elicitationId: `login-${name}`, url: page, message }
+  // The id is unique, since clients keep the elicitations of all servers and users by it.
+  const elicitation = { mode: 'url', elicitationId: `login-${name}-${randomUUID()}`, url: page, message }
   if (missingCapabilities({ method: 'elicitation/create', params: elicitation }, capabilities))
     return undefined
   return { error: { code: URL_ELICITATION_REQUIRED, message, data: { elicitations: [elicitation] } } }
