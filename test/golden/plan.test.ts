@@ -37,7 +37,8 @@ test('the status of servers and gateways satisfies their own schemas', () => {
 })
 
 test('planning twice gives the same bytes', () => {
-  assert.equal(JSON.stringify(planCases()), JSON.stringify(cases))
+  for (const [at, { name, plans }] of planCases().entries())
+    assert.equal(JSON.stringify(plans), JSON.stringify(cases[at]?.plans), name)
 })
 
 /** Compressed bytes differ from one machine to another. */
