@@ -1,7 +1,8 @@
 /** Checks a script without running it: whether its syntax is valid, and which tools it names. */
 import { Script } from 'node:vm'
-import { placeIn, SCRIPT_FILE, unfenced, withoutTypes, wrapped } from './script-forms.ts'
+import { placeIn, SCRIPT_FILE, unfenced, wrapped } from './script-forms.ts'
 import { accessesIn } from './tool-accesses.ts'
+import { removeTypes } from './type-remover.ts'
 
 export type InspectedScript = {
   /** Why it cannot run, with line and column. */
@@ -24,8 +25,7 @@ function syntaxProblem(code: string): string | undefined {
   const plain = forms.map(failureOf)
   if (plain.includes(undefined)) return undefined
   let refusal: string | undefined
-  for (const form of forms) {
-    const stripped = withoutTypes(form)
+  for (const stripped of removeTypes(forms)) {
     if ('refusal' in stripped) refusal ??= stripped.refusal
     else if (stripped.text !== undefined && failureOf(stripped.text) === undefined) return undefined
   }

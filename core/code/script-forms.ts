@@ -1,7 +1,5 @@
 /** The forms in which a script may be written, and the line and column of an error in them. Pure. */
 
-import { stripTypeScriptTypes } from 'node:module'
-
 /** The name of a script in stacks. */
 export const SCRIPT_FILE = 'script'
 /** Lines that are added before the script's own. */
@@ -42,22 +40,6 @@ export function wrapped(source: string): string[] {
   const expression = withoutLast(SEMICOLON_OR_SPACE, source)
   const asBody = `(async (input) => {\n${source}\n})`
   return expression.trim() === '' ? [asBody] : [`(async (input) => (\n${expression}\n))`, asBody]
-}
-
-/**
- * Replaces type annotations by spaces, so that lines and columns stay. `refusal`: there is other TypeScript syntax, which cannot run. Empty: the
- * syntax is not valid.
- */
-export function withoutTypes(form: string): { text: string } | { refusal: string } | Record<string, never> {
-  try {
-    return { text: stripTypeScriptTypes(form, { mode: 'strip' }) }
-  } catch (error) {
-    const { code, message } = error as { code?: string; message?: string }
-    if (code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return {}
-    return {
-      refusal: `${String(message).split('\n')[0]}: only type annotations are ignored, write JavaScript`,
-    }
-  }
 }
 
 /** Line and column of the first frame of a stack that is in the script; undefined if none is. */

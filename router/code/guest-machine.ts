@@ -9,7 +9,8 @@ import {
   type QuickJSRuntime,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
-import { placeIn, SCRIPT_FILE, unfenced, withoutTypes, wrapped } from '../../core/code/script-forms.ts'
+import { placeIn, SCRIPT_FILE, unfenced, wrapped } from '../../core/code/script-forms.ts'
+import { removeTypes } from '../../core/code/type-remover.ts'
 import type { GuestError, RunMessage, SandboxOutcome, SandboxReply, ThreadData } from './sandbox-messages.ts'
 
 /** The package declares its types for CommonJS, where the default export is inside of another. */
@@ -205,7 +206,7 @@ type Compiled = { script: QuickJSHandle } | { error: GuestError }
 function compile(context: QuickJSContext, source: string): Compiled {
   const plain = compileForms(context, wrapped(source))
   if ('script' in plain) return plain
-  const forms = wrapped(source).map(withoutTypes)
+  const forms = removeTypes(wrapped(source))
   const stripped = compileForms(
     context,
     forms.flatMap(form => ('text' in form ? [form.text] : [])),
