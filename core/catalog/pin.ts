@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { isAllowed } from './policy.ts'
 import type { ToolPolicy } from './router-config.ts'
 import type { CatalogTool, HeldTool, ServerCatalog, ToolDefinition } from './server-catalog.ts'
-import { changesOf, definitionsOf, digestOfTools, type ToolChanges } from './tool-changes.ts'
+import { changesOf, definitionsOf, type ToolChanges } from './tool-changes.ts'
 
 export type PinInput = {
   policy: Pick<ToolPolicy, 'pin' | 'allow' | 'deny'>
@@ -44,11 +44,6 @@ export function withHeld(catalog: ServerCatalog): ServerCatalog {
   if (!held) return catalog
   const tools = [...catalog.tools, ...held.tools.map(({ change: _, ...tool }) => tool)].sort(byName)
   return { ...rest, tools, digest: held.foundDigest }
-}
-
-/** Digest of what is approved. */
-export function approvedDigest(approved: readonly ToolDefinition[] | undefined): string | undefined {
-  return approved && digestOfTools(approved)
 }
 
 function hold(found: ServerCatalog, { changed, added }: ToolChanges): ServerCatalog {

@@ -137,11 +137,7 @@ test('a candidate that is stopped while it waits never leads', async t => {
 })
 
 test('a candidate that is stopped while it takes the lease does not lead, and releases it', async t => {
-  const { server, clock, client } = await serve(t)
-  const stop = new AbortController()
-  server.mode = 'write and wait'
-  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
-  await until(() => server.lease !== undefined)
+  const { server, stop, run } = await startTaking(t)
   stop.abort()
   server.mode = 'serve'
   server.answer()
@@ -150,11 +146,7 @@ test('a candidate that is stopped while it takes the lease does not lead, and re
 })
 
 test('a candidate that is stopped while it takes the lease releases it although the answer is lost', async t => {
-  const { server, clock, client } = await serve(t)
-  const stop = new AbortController()
-  server.mode = 'write and wait'
-  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
-  await until(() => server.lease !== undefined)
+  const { server, stop, run } = await startTaking(t)
   stop.abort()
   server.mode = 'write and break'
   server.answer()
@@ -165,11 +157,7 @@ test('a candidate that is stopped while it takes the lease releases it although 
 })
 
 test('a candidate that is stopped after the answer to its write was lost releases the lease', async t => {
-  const { server, clock, client } = await serve(t)
-  const stop = new AbortController()
-  server.mode = 'write and wait'
-  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
-  await until(() => server.lease !== undefined)
+  const { server, clock, stop, run } = await startTaking(t)
   server.mode = 'write and break'
   server.answer()
   await until(() => clock.pauses() > 0)
@@ -178,6 +166,16 @@ test('a candidate that is stopped after the answer to its write was lost release
   await run
   assert.equal(server.lease?.spec.holderIdentity, '')
 })
+
+/** Starts a candidate whose write of the lease has arrived and is not answered yet. It must not lead. */
+async function startTaking(t: TestContext) {
+  const { server, clock, client } = await serve(t)
+  const stop = new AbortController()
+  server.mode = 'write and wait'
+  const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
+  await until(() => server.lease !== undefined)
+  return { server, clock, stop, run }
+}
 
 /** Starts a candidate that leads. `tick` advances the clock to the next renewal and waits until that has finished. */
 async function start(t: TestContext) {

@@ -1,9 +1,9 @@
 /** How often a sidecar asks its gateway, and which catalogs it accepts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { packVectors, quantize } from '../../core/catalog/vectors.ts'
 import { catalogVersion } from '../../core/catalog/version.ts'
@@ -20,23 +20,8 @@ test('replicas that never agree are polled with a delay', async t => {
     const index = { generation: 7, config: { gateway: {}, servers: [] }, catalogs: {} }
     response.writeHead(200, { 'content-type': 'application/json', etag: `"${++asked}"` })
     response.end(JSON.stringify(index))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const clock = createManualClock()
-  const source = createGatewaySource({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    token: async () => 'token',
-    log: createLog({ level: 'silent' }),
-    clock,
   })
-  const stop = new AbortController()
-  const running = source.run(stop.signal)
-  t.after(async () => {
-    stop.abort()
-    await running
-    server.closeAllConnections()
-    server.close()
-  })
+  const { clock } = await startSource(t, server)
   const settle = async () => {
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
   }
@@ -62,20 +47,8 @@ test('a catalog is read by its version: again when vectors are added, and never 
     response.end(
       JSON.stringify(isIndex ? { ...index, config: { ...config, servers: [serverOf('files')] } } : answered),
     )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const clock = createManualClock()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const log = createLog({ level: 'silent' })
-  const source = createGatewaySource({ url, token: async () => 'token', log, clock })
-  const stop = new AbortController()
-  const running = source.run(stop.signal)
-  t.after(async () => {
-    stop.abort()
-    await running
-    server.closeAllConnections()
-    server.close()
   })
+  const { source, clock, stop } = await startSource(t, server)
   const watching = source.watch(stop.signal)[Symbol.asyncIterator]()
   const seen = async () => (await watching.next()).value?.catalogs.get('files')
   assert.deepEqual(await seen(), bare)
@@ -92,15 +65,19 @@ test('a catalog is read by its version: again when vectors are added, and never 
 })
 
 test('an answer that is not JSON is not reported as a gateway that cannot be reached', async t => {
-  const server = createServer((_request, response) => void response.end('<html>')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer((_request, response) => void response.end('<html>'))
   const { promise: warned, resolve } = Promise.withResolvers<string>()
-  const source = createGatewaySource({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    token: async () => 'token',
-    log: createLog({ level: 'warn', destination: { write: resolve } }),
-    clock: createManualClock(),
-  })
+  await startSource(t, server, createLog({ level: 'warn', destination: { write: resolve } }))
+  assert.equal(JSON.parse(await warned).error, "The gateway's answer is not valid JSON")
+})
+
+/** A source that reads from this gateway until the test ends. */
+async function startSource(t: TestContext, server: Server, log = createLog({ level: 'silent' })) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const clock = createManualClock()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const source = createGatewaySource({ url, token: async () => 'token', log, clock })
   const stop = new AbortController()
   const running = source.run(stop.signal)
   t.after(async () => {
@@ -109,5 +86,5 @@ test('an answer that is not JSON is not reported as a gateway that cannot be rea
     server.closeAllConnections()
     server.close()
   })
-  assert.equal(JSON.parse(await warned).error, "The gateway's answer is not valid JSON")
-})
+  return { source, clock, stop }
+}
