@@ -1,10 +1,12 @@
 /** The credentials of each user of a server on a laptop: Secrets among the paths, selected by label. */
+
 import { createHmac } from 'node:crypto'
 import { DEFAULT_NAMESPACE } from '../core/catalog/resolve.ts'
 import type { UserSecret } from '../core/catalog/router-config.ts'
 import { selectUserSecrets } from '../core/catalog/user-secrets.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { User } from '../core/mcp/user.ts'
+import { ownValue } from '../core/own-value.ts'
 import { HEADER_VALUE } from '../crds/core-v1.ts'
 import type { Secret } from '../crds/secret.ts'
 import type { McpServer } from '../crds/server.ts'
@@ -62,7 +64,7 @@ function inputsOf({ key, subject }: User, server: McpServer, secret: Secret, dig
   const headers: Record<string, string> = {}
   for (const { name, key, prefix } of server.spec.auth?.perUser?.secrets?.headers ?? DEFAULT_USER_HEADERS) {
     // A value from a file may end with a newline, which a header must not contain.
-    const value = Object.hasOwn(values, key) ? values[key]?.replace(/\r?\n$/, '') : undefined
+    const value = ownValue(values, key)?.replace(/\r?\n$/, '')
     if (value === undefined || value === '' || !HEADER_VALUE.test(value))
       return { ...base, env: {}, headers: {}, lacks: key }
     headers[name] = `${prefix}${value}`

@@ -1,5 +1,7 @@
 /** What one rule grants: tools, resources and prompts by their names, and tools that are known to only read. Pure. */
+
 import { isObject } from '../json.ts'
+import { ownValue } from '../own-value.ts'
 import type { AccessRule, Grant, ToolGrant } from './access-config.ts'
 import { matches } from './policy.ts'
 import type { RouterServer } from './router-config.ts'
@@ -37,7 +39,7 @@ export function isToolGrantedBy(
 
 /** As the manifest says; if it does not say, as the server's own `readOnlyHint` says, if the manifest trusts the server. */
 function isReadOnly({ tools }: RouterServer, { name, annotations }: ToolDefinition): boolean {
-  const override = Object.hasOwn(tools.overrides, name) ? tools.overrides[name]?.readOnly : undefined
+  const override = ownValue(tools.overrides, name)?.readOnly
   if (override !== undefined) return override
   return tools.trustHints === true && isObject(annotations) && annotations.readOnlyHint === true
 }

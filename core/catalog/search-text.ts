@@ -1,6 +1,8 @@
 /** Builds the texts that are encoded for search by meaning; discovery and search must build identical texts. Pure. */
+
 import { createHash } from 'node:crypto'
 import type { JsonObject, JsonValue } from '../json.ts'
+import { ownValue } from '../own-value.ts'
 import { splitIdentifier } from './identifiers.ts'
 import { applyOverride, isAllowed } from './policy.ts'
 import { purposesOf } from './products.ts'
@@ -33,8 +35,7 @@ export function toolSearchText(
   definition: ToolDefinition,
 ): SearchText {
   const { name, title, description } = applyOverride(server.tools, definition)
-  const { overrides } = server.tools
-  const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined
+  const override = ownValue(server.tools.overrides, name)
   const words = joinNames(name, text(title))
   const own = [...(override?.keywords ?? []), override?.category ?? ''].join(' ').trim()
   return searchText(server, catalog, { words, description, own })

@@ -1,7 +1,9 @@
 /** Counts the tokens of the descriptions in `spec.tools.overrides`, each text once. */
+
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { ToolPolicy } from '../../core/catalog/router-config.ts'
 import type { CatalogTool } from '../../core/catalog/server-catalog.ts'
+import { ownValue } from '../../core/own-value.ts'
 import type { McpServer } from '../../crds/server.ts'
 
 const MAX_REMEMBERED = 20_000
@@ -39,7 +41,7 @@ export function tokensOffered(
   { overrides }: ToolPolicy,
   counted: ReadonlyMap<string, number>,
 ): number {
-  const override = Object.hasOwn(overrides, definition.name) ? overrides[definition.name] : undefined
+  const override = ownValue(overrides, definition.name)
   const replacing = override?.description === undefined ? undefined : counted.get(override.description)
   return replacing === undefined ? tokens : tokens - descriptionTokens + replacing
 }

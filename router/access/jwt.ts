@@ -1,4 +1,5 @@
 /** Verifies JSON Web Tokens of the issuers that a gateway admits, and makes identities of them. */
+
 import {
   decodeJwt,
   decodeProtectedHeader,
@@ -12,6 +13,7 @@ import type { JwtIssuerConfig, Revocation } from '../../core/catalog/access-conf
 import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { type Refused, type RefusedReason, refused } from './bearer.ts'
 import type { IssuerKeys, IssuerKeysOptions } from './issuer-keys.ts'
 
@@ -199,7 +201,7 @@ export function userId(issuer: string, subject: string): string {
  * user. As in Kubernetes, an email address is refused if the issuer says that it is not verified: anybody could have given it.
  */
 function nameOf(payload: JWTPayload, { usernameClaim }: JwtIssuerConfig): string | undefined {
-  const name = Object.hasOwn(payload, usernameClaim) ? payload[usernameClaim] : undefined
+  const name = ownValue(payload, usernameClaim)
   const isDoubtful =
     usernameClaim === 'email' && 'email_verified' in payload && payload.email_verified !== true
   const isUsable = typeof name === 'string' && name !== '' && name.length <= MAX_SUBJECT

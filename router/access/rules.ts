@@ -1,7 +1,9 @@
 /** Which access rules apply to a caller. Additive as in RBAC: a rule can only grant, so that a rule that fails to match opens nothing. Pure. */
+
 import type { AccessRule, AccessSubject } from '../../core/catalog/access-config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { ownValue } from '../../core/own-value.ts'
 
 /** Positions of the rules that apply to a caller. A rule with `challenge` applies without its scopes too: `missingScopes` returns these. */
 export function matchingRules(rules: readonly AccessRule[], identity: Identity): number[] {
@@ -51,7 +53,7 @@ export function accountIn(namespace: string, subject: string): string | undefine
 }
 
 function claimOf({ claims }: Identity, name: string): JsonValue | undefined {
-  return isObject(claims) && Object.hasOwn(claims, name) ? claims[name] : undefined
+  return isObject(claims) ? ownValue(claims, name) : undefined
 }
 
 /** A claim is a value or a list of values; numbers and booleans are compared as text. */

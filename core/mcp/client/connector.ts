@@ -1,4 +1,5 @@
 /** Creates the upstream of a server in a cluster: its endpoint, with Secret values that are read at each use. */
+
 import { HEADER_VALUE } from '../../../crds/core-v1.ts'
 import type { Clock } from '../../async.ts'
 import { instanceBearer } from '../../catalog/instances.ts'
@@ -11,6 +12,7 @@ import type {
 } from '../../catalog/router-config.ts'
 import { Fault } from '../../errors.ts'
 import type { HostGuard } from '../../host-guard.ts'
+import { ownValue } from '../../own-value.ts'
 import { INSTANCE_HEADER } from '../protocol/instance-header.ts'
 import type { Upstream } from '../upstream.ts'
 import type { ConnectedUser } from '../user.ts'
@@ -118,7 +120,7 @@ function userHeadersOf(
 ): Headers {
   const values = options.secret(secret) ?? {}
   const pairs = headers.map(({ name, key, prefix }) => {
-    const value = Object.hasOwn(values, key) ? withoutLineBreak(values[key] ?? '') : ''
+    const value = withoutLineBreak(ownValue(values, key) ?? '')
     if (value !== '' && HEADER_VALUE.test(value)) return [name.toLowerCase(), `${prefix}${value}`] as const
     const details = { reason: 'NeedsCredentials', subject, lacks: key }
     throw new Fault('user_refused', 'the Secret of the user has no usable value', { details })
@@ -205,7 +207,7 @@ function headerValue(ref: SecretKey, options: ConnectorOptions): string | undefi
 /** Undefined only if the key is optional. */
 function secretValue(ref: SecretKey, { secret }: ConnectorOptions): string | undefined {
   const values = secret(ref.name)
-  const value = values && Object.hasOwn(values, ref.key) ? values[ref.key] : undefined
+  const value = ownValue(values, ref.key)
   if (value !== undefined) return withoutLineBreak(value)
   return ref.optional ? undefined : refuse(ref, values ? 'does not exist' : 'cannot be read')
 }

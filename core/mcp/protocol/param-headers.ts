@@ -1,5 +1,7 @@
 /** `Mcp-Param-*` headers of 2026-07-28: which arguments a tool's schema mirrors in headers, and their header values. Pure. */
+
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { ownValue } from '../../own-value.ts'
 import { encodeHeaderValue } from './header-value.ts'
 
 /** An argument, by its path, that a header repeats. */
@@ -99,10 +101,7 @@ function schemasIn(schema: JsonObject, key: string): unknown[] {
 
 /** The value of the argument; undefined if it was not given. */
 export function paramValue({ path }: ParamHeader, args: unknown): unknown {
-  return path.reduce<unknown>(
-    (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
-    args,
-  )
+  return path.reduce<unknown>((node, key) => (isObject(node) ? ownValue(node, key) : undefined), args)
 }
 
 /** The header text of a primitive; undefined for values that are never sent in a header. */

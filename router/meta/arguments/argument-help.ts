@@ -1,6 +1,8 @@
 /** Describes which arguments violate a tool's schema, what the schema requires there, and what was probably meant. Pure. */
+
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { ownValue } from '../../../core/own-value.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { foldSchema } from '../schemas/fold.ts'
@@ -186,7 +188,7 @@ const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
 const MAX_HOPS = 8
 
 function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
-  const part = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  const part = isObject(properties) ? ownValue(properties, name) : undefined
   return isObject(part) ? part : undefined
 }
 

@@ -1,5 +1,7 @@
 /** Reads the name of the tool from a call of a meta-tool, also from the fields that models use instead. Pure. */
+
 import type { JsonObject } from '../../../core/json.ts'
+import { ownValue } from '../../../core/own-value.ts'
 
 export type ReadName = {
   name: string
@@ -28,6 +30,6 @@ export function readName(call: JsonObject, key: string): ReadName | undefined {
 }
 
 function textAt(call: JsonObject, key: string): string | undefined {
-  const value = Object.hasOwn(call, key) ? call[key] : undefined
+  const value = ownValue(call, key)
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -1,5 +1,7 @@
 /** Reduces a tool's JSON Schema, of any draft, to the rules that arguments are checked by. Pure. */
+
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { ownValue } from '../../../core/own-value.ts'
 
 /**
  * `needs`: rules that a server cannot work without: types, required names, enums. It omits rules that servers often do not enforce, or
@@ -47,7 +49,7 @@ export function requiredNames({ required, properties }: JsonObject): string[] {
   if (!Array.isArray(required)) return []
   const known = isObject(properties) ? properties : {}
   const hasDefault = (name: string): boolean => {
-    const property = Object.hasOwn(known, name) ? known[name] : undefined
+    const property = ownValue(known, name)
     return isObject(property) && property.default !== undefined
   }
   return required

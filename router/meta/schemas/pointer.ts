@@ -1,5 +1,7 @@
 /** Extracts one part of a JSON Schema by a JSON pointer, such as `/properties/filter`, with the definitions it needs. Pure. */
+
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { ownValue } from '../../../core/own-value.ts'
 
 const MAX_STEPS = 64
 const MAX_POINTER_CHARACTERS = 4_096
@@ -59,7 +61,7 @@ function stepInto(root: JsonObject, part: JsonValue, step: string): JsonValue | 
 
 function childOf(value: JsonValue | undefined, step: string): JsonValue | undefined {
   if (Array.isArray(value)) return POSITION.test(step) ? value[Number(step)] : undefined
-  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+  return isObject(value) ? ownValue(value, step) : undefined
 }
 
 /** The steps of `/a/b`, or of `a/b`, decoded; undefined if there are too many. */

@@ -1,5 +1,7 @@
 /** Categories for browsing tools if a search finds nothing good. Pure. */
+
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
+import { ownValue } from '../../../../core/own-value.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { Item } from '../../finding/search-catalog.ts'
 
@@ -15,8 +17,7 @@ export type Category = {
 
 /** The category that the manifest gives the tool, otherwise that of its server. `own`: the tool's name at the server. */
 export function categoryOf(server: RouterServer | undefined, own: string): string {
-  const overrides = server?.tools.overrides ?? {}
-  return (Object.hasOwn(overrides, own) ? overrides[own]?.category : undefined) ?? server?.category ?? OTHER
+  return ownValue(server?.tools.overrides, own)?.category ?? server?.category ?? OTHER
 }
 
 /** Categories of the visible tools, the largest first. */
