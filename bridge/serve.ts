@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { listenOn } from '../core/addresses.ts'
 import { type Clock, delay } from '../core/async.ts'
 import { Fault, messageOf } from '../core/errors.ts'
+import { CLOSING_RESPONSE } from '../core/mcp/protocol/closing-header.ts'
 import { watchConnections } from '../core/mcp/server/connections.ts'
 import { watchQuiet } from '../core/mcp/server/quiet.ts'
 import { followCertificate, MIN_TLS_VERSION, readCertificate } from './certificate.ts'
@@ -33,10 +34,11 @@ const KEEP_ALIVE_MS = 75_000
 /** At the beginning of the drain: time in which open connections may send one more request. Its response closes the connection. */
 const LAST_CALLS_MS = 1_000
 /**
- * Upper limit for the last phase, in which new requests are refused with an error that tells the caller to send them again. It ends when
- * no request has arrived for a while: if there is no other pod, the Service routes requests to this one until its readiness probe fails,
- * and requests that arrive while connections are being closed would be lost.
+ * Limits for the last phase, in which new requests are refused with an error that tells the caller to send them again. A Service routes
+ * requests to this pod until it is told that the pod ends, or, if there is no other pod, until the readiness probe fails. Requests that
+ * arrive while connections are being closed would be lost, so the phase ends when no request has arrived for a while.
  */
+const MIN_REFUSAL_MS = 1_000
 const MAX_REFUSAL_MS = 20_000
 
 /** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local, `io` without a usable certificate. */
@@ -56,9 +58,11 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
     if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
     await site.inFlight.drain(drainMs, clock)
     site.refuse()
+    await delay(clock, Math.min(MIN_REFUSAL_MS, drainMs))
     await quiet.wait(Math.min(drainMs, MAX_REFUSAL_MS))
     await site.inFlight.drain(drainMs, clock)
     const closed = once(http, 'close')
+    connections.endIdle(CLOSING_RESPONSE)
     http.close()
     http.closeAllConnections()
     await closed

@@ -1,7 +1,7 @@
 /** Connections whose client does not read, and those that wait for an answer when the server shuts down. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
@@ -53,6 +53,31 @@ test('during shutdown the next answer is the last on its connection', async t =>
   assert.match(text, /last$/)
 })
 
+test('a request that is sent while its idle connection is closed gets the response for that', async t => {
+  const { dial, server, connections, connected } = await start(t, (_request, raw) => raw.end('never'))
+  const socket = dial()
+  await connected()
+  connections.endIdle('HTTP/1.1 503 Closing\r\n\r\n')
+  server.close()
+  server.closeAllConnections()
+  socket.write(GET)
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  assert.equal(text, 'HTTP/1.1 503 Closing\r\n\r\n')
+})
+
+test('a connection with a request is not closed as idle', async t => {
+  const answers: ServerResponse[] = []
+  const { dial, connections, requested } = await start(t, (_request, raw) => answers.push(raw))
+  const socket = dial()
+  socket.write(GET)
+  await requested()
+  connections.endIdle('HTTP/1.1 503 Closing\r\n\r\n')
+  answers[0]?.end('answer')
+  const [chunk] = await once(socket, 'data')
+  assert.match(String(chunk), /^HTTP\/1.1 200 OK/)
+})
+
 async function start(t: TestContext, answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1')
   const clock = createManualClock()
@@ -66,6 +91,8 @@ async function start(t: TestContext, answer: RequestListener) {
   return {
     clock,
     connections,
+    server,
+    connected: () => once(server, 'connection'),
     requested: () => once(server, 'request'),
     dial(): Socket {
       const socket = connect(port, '127.0.0.1')

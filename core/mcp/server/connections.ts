@@ -1,4 +1,4 @@
-/** Watches a server's connections: cuts those whose client stops reading, and closes each after its response during shutdown. */
+/** Watches a server's connections: cuts those whose client stops reading, and closes all of them without losing requests during shutdown. */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -7,6 +7,11 @@ import type { Clock, Timer } from '../../async.ts'
 export type Connections = {
   /** Closes each connection after its current response. */
   end(): void
+  /**
+   * Closes each connection that has no request. Its client may just be sending one: it gets this HTTP response, and so knows that the
+   * request was not processed.
+   */
+  endIdle(response: string): void
 }
 
 /** How long a client may leave sent data unread. */
@@ -34,6 +39,9 @@ export function watchConnections(server: Server, clock: Clock, stallMs = STALL_M
         const answer = answerOn(socket)
         if (answer && !answer.headersSent) answer.shouldKeepAlive = false
       }
+    },
+    endIdle(response) {
+      for (const socket of sockets) if (!answerOn(socket)) socket.end(response)
     },
   }
 }

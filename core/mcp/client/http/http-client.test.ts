@@ -1,11 +1,14 @@
 /** Requests to an upstream where some connections fail, such as a Service with a dead pod. */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import { freePort } from '../../../../test/support/free-port.ts'
 import { serve } from '../../../../test/upstreams/http/serve.ts'
 import { systemClock } from '../../../async.ts'
+import { CLOSING_RESPONSE } from '../../protocol/closing-header.ts'
 import { createHttpClient } from './http-client.ts'
 
 const CONNECT_FAILED = 'undici:client:connectError'
@@ -33,6 +36,24 @@ test('a request that could not connect is repeated once', async t => {
   t.after(() => unsubscribe(CONNECT_FAILED, revive))
   assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
   assert.equal(failures, 3)
+})
+
+test('a request that is sent while its idle connection is closed is sent again on another one', async t => {
+  const sockets: Socket[] = []
+  const server = createServer((_request, response) => response.end('here'))
+  server.on('connection', (socket: Socket) => sockets.push(socket))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const http = createHttpClient(
+    { url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 1 },
+    { clock: systemClock },
+  )
+  t.after(() => Promise.all([http.close(), server.close()]))
+  await http.send(request, AbortSignal.timeout(5_000))
+  sockets[0]?.end(CLOSING_RESPONSE)
+  sockets[0]?.destroy()
+  assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
+  assert.equal(sockets.length, 2)
 })
 
 test('a password in the URL may have a percent sign that is not encoded', async t => {
