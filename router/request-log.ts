@@ -1,6 +1,8 @@
 /** The request log: one line for each call or search, with payloads only if the record carries them. */
+import { Fault } from '../core/errors.ts'
 import { createLineWriter, type Log } from '../core/log.ts'
 import type { ClientLabel } from '../core/mcp/caller.ts'
+import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
 import type { CallRecord, ScriptRecord } from './observer.ts'
 
 export type RequestLog = {
@@ -17,12 +19,13 @@ export function createRequestLog(log: Log): RequestLog {
   return {
     called(record) {
       if (!record.log || !log.isLevelEnabled('info')) return
-      const { server, tool, method, outcome, client, script, totalMs, upstreamMs, payload } = record
+      const { server, tool, method, outcome, client, script, totalMs, upstreamMs, payload, sent } = record
       write({
         server,
         tool,
         method,
         outcome,
+        ...faultOf(sent?.answer),
         ...fieldsOf(client),
         script,
         durationMs: rounded(totalMs),
@@ -51,6 +54,11 @@ export function createRequestLog(log: Log): RequestLog {
       })
     },
   }
+}
+
+/** Why a server gave no answer: the code of the fault, and that of the error of the connection. Never a message, which may quote arguments. */
+function faultOf(answer: McpResponse | Fault | undefined) {
+  return answer instanceof Fault ? { fault: answer.code, cause: answer.details.code } : undefined
 }
 
 function fieldsOf(client: ClientLabel | undefined) {

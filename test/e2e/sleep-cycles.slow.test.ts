@@ -70,11 +70,20 @@ test(`${SERVERS} servers wake ${SERVERS * WAKES} times in all under load, and no
   timeout: CYCLE_LIMIT_MS,
 }, async t => {
   const began = performance.now()
-  const seen = await Promise.all(names.map(cycle))
+  const seen = await Promise.all(names.map(cycle)).catch(async error => {
+    for (const line of await failedCalls()) t.diagnostic(line)
+    throw error
+  })
   const calls = seen.reduce((sum, count) => sum + count, 0)
   const seconds = Math.round((performance.now() - began) / 1_000)
   t.diagnostic(`${calls} calls and ${SERVERS * WAKES} wakes in ${seconds} s`)
 })
+
+/** The lines of the router's log that say why calls failed. */
+async function failedCalls(): Promise<string[]> {
+  const logs = ['kubectl', 'logs', 'deployment/tools-gateway', '--namespace', space.name]
+  return (await portolan.cluster.run(logs)).split('\n').filter(line => line.includes('"fault"'))
+}
 
 /** Calls until the server has had WAKES pods. The pauses differ, so that some calls come while a pod ends. */
 async function cycle(name: string, at: number): Promise<number> {

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Fault } from '../../core/errors.ts'
 import { createLog } from '../../core/log.ts'
 import type { Explanation } from '../../router/catalog/search/search-index.ts'
 import type { Router, RouterOptions } from '../../router/router.ts'
@@ -94,6 +95,26 @@ test('a router is ready with its first catalog and serves it to a real client', 
     tool: 'create_issue',
     outcome: 'ok',
   })
+})
+
+test('the log says why a server gave no answer, but not in words, which may quote arguments', async t => {
+  const broken: Answerer = () => {
+    throw new Fault('upstream_died', 'the connection broke after "secret"', {
+      details: { code: 'ECONNRESET' },
+    })
+  }
+  const { router, source, logged } = await start(t, broken)
+  source.publish(snapshotOf({ sums: ONE_TOOL }, {}, 1))
+  await logged('catalog swapped')
+  const args = { tool_path: 'sums:add', arguments: {} }
+  await post(router.url, legacy('tools/call', { name: 'execute_mcp_tool', arguments: args }))
+  const line = await logged('request')
+  assert.partialDeepStrictEqual(line, {
+    outcome: 'upstream_error',
+    fault: 'upstream_died',
+    cause: 'ECONNRESET',
+  })
+  assert.doesNotMatch(JSON.stringify(line), /secret/)
 })
 
 test('calls are counted and timed by server and tool, tokens by kind, the catalog by generation', async t => {
