@@ -103,6 +103,8 @@ async function work(space: Namespace, agent: Agent, signal: AbortSignal): Promis
       use('discover_mcp_tools', { query: 'environment' }),
       execution('kit:environment', {}),
       execution('kit:nothing', {}),
+      // Once, so that there is a series of errors: more of them would be alerted.
+      ...(round === 0 ? [execution('kit:error', {})] : []),
     )
     await space.apply(server('down', { remote: { url: UNREACHABLE }, description: `Changed ${round} times` }))
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
