@@ -32,6 +32,14 @@ export function runsScripts(state: ConsoleState | undefined): boolean {
   return state?.tokens.profiles.code !== undefined
 }
 
+/** Changes when a list that the page has read is out of date; empty before the first state. */
+export function listsVersion(state: ConsoleState | undefined): string {
+  if (!state) return ''
+  const { tools, resources, templates } = state.totals
+  // Routers of older versions send no digest.
+  return state.catalogDigest ?? `${tools} ${resources} ${templates}`
+}
+
 /** Events with an unknown name, from a newer gateway, are ignored. */
 export function applyEvent(known: Known, event: string, data: string): Known {
   switch (event) {

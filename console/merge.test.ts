@@ -1,8 +1,9 @@
 /** The events of all routers of a gateway are shown as those of one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConsoleCall, ConsolePoint } from '../core/console/shapes.ts'
+import type { ConsoleCall, ConsolePoint, ConsoleState } from '../core/console/shapes.ts'
 import { applyClusterEvent, NO_CLUSTER } from './cluster.ts'
+import { listsVersion } from './live.ts'
 import { keyOf, merged } from './merge.ts'
 
 const call = (seq: number, at: number): ConsoleCall => ({
@@ -13,6 +14,15 @@ const point = (at: number, ok: number, p95: number): ConsolePoint => ({
   ...{ at, spanMs: 5_000, calls: { ok }, serverMs: { p50: 1, p95 }, direct: 10, served: 1 },
   ...{ searches: 1, active: 1, waiting: 0, open: 0 },
 })
+
+const state = (catalogDigest?: string) =>
+  ({
+    ...{ catalogDigest, totals: { servers: 1, tools: 7, resources: 2, templates: 0 } },
+    ...{
+      search: { semantic: 'off', pending: 0 },
+      tokens: { sinceStart: { direct: 0, served: 0, saved: 0 } },
+    },
+  }) as ConsoleState
 
 function applyAll(...events: [name: string, data: unknown][]) {
   return events.reduce(
@@ -64,4 +74,26 @@ test('a removed router is forgotten, and a refusal ends with the first answer', 
   )
   assert.equal(known.refused, undefined)
   assert.deepEqual(merged(known.routers).calls.map(keyOf), ['b 1'])
+})
+
+test('lists are read again when the first and when the last router serves a new catalog, and not when a router is replaced', () => {
+  const versionOf = (...events: [name: string, data: unknown][]) =>
+    listsVersion(merged(applyAll(...events).routers).state)
+  const both = versionOf(['state@a', state('old')], ['state@b', state('old')])
+  const first = versionOf(['state@a', state('new')], ['state@b', state('old')])
+  const last = versionOf(['state@a', state('new')], ['state@b', state('new')])
+  assert.equal(new Set([both, first, last]).size, 3)
+  assert.equal(versionOf(['state@a', state('old')], ['state@b', state('new')]), first)
+  assert.equal(versionOf(['state@c', state('new')]), last)
+})
+
+test('routers that are too old to say which catalog they serve have lists read again by their lengths', () => {
+  const version = listsVersion(state())
+  assert.equal(version, '7 2 0')
+  assert.equal(
+    listsVersion({ ...state(), totals: { servers: 1, tools: 8, resources: 2, templates: 0 } }),
+    '8 2 0',
+  )
+  const { routers } = applyAll(['state@a', state()], ['state@b', state('new')])
+  assert.equal(listsVersion(merged(routers).state), '7 2 0,new')
 })

@@ -6,7 +6,7 @@ import type {
   ConsoleState,
   Quantiles,
 } from '../core/console/shapes.ts'
-import { type Known, MAX_CALLS, MAX_LONG, MAX_POINTS, NO_DATA } from './live.ts'
+import { type Known, listsVersion, MAX_CALLS, MAX_LONG, MAX_POINTS, NO_DATA } from './live.ts'
 
 /** `routers`: by the names of their pods. Quantiles cannot be added up, so the slowest router's are shown. */
 export function merged(routers: ReadonlyMap<string, Known>): Known {
@@ -46,6 +46,8 @@ function stateOf(states: readonly ConsoleState[]): ConsoleState | undefined {
     ...first,
     ready: states.every(({ ready }) => ready),
     whole: states.every(({ whole }) => whole),
+    // Any router may answer the page, so what it has read is out of date until all routers serve the same catalog.
+    catalogDigest: [...new Set(states.map(listsVersion))].sort().join(),
     search: states.find(({ search }) => search.semantic === 'off')?.search ?? first.search,
     tokens: {
       ...first.tokens,

@@ -116,20 +116,23 @@ export function Empty({ children }: { children: ComponentChildren }) {
 
 export type Loaded<T> = { value?: T; error?: string; isLoading: boolean; reload(): void }
 
-/** Loads when `key` changes, and on `reload`, during which the last value stays. Without a key, nothing is loaded. */
-export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Loaded<T> {
+/**
+ * Loads when `key` or `version` changes, and on `reload`. While the same thing is loaded again, for another version or on `reload`, the last value
+ * stays, so that what people do with it goes on. Without a key, nothing is loaded.
+ */
+export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, version = ''): Loaded<T> {
   const [round, setRound] = useState(0)
   const [found, setFound] = useState<{ key?: string; value?: T; error?: string }>({})
   const wanted = useRef('')
   useEffect(() => {
     if (key === undefined) return
-    const current = `${key} ${round}`
+    const current = `${key} ${version} ${round}`
     wanted.current = current
     load().then(
       value => wanted.current === current && setFound({ key, value }),
       (error: Error) => wanted.current === current && setFound({ key, error: error.message }),
     )
-  }, [key, round])
+  }, [key, version, round])
   const { value, error } = found.key === key ? found : {}
   const isLoading = key !== undefined && value === undefined && error === undefined
   return { value, error, isLoading, reload: () => setRound(round + 1) }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ConsoleResource } from '../../core/console/shapes.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { bytes, clock, count, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { listen, request } from '../mcp.ts'
 import { useStore } from '../store.ts'
 import { templateOf } from '../template.ts'
@@ -15,10 +16,8 @@ const MAX_ROWS = 300
 export function Resources() {
   const { get, known, route } = useStore()
   const uri = route.value.item
-  const { totals } = known.value.state ?? {}
-  const loaded = useLoaded(`${totals?.resources} ${totals?.templates}`, () =>
-    get<ConsoleResource[]>('resources'),
-  )
+  const version = listsVersion(known.value.state)
+  const loaded = useLoaded('resources', () => get<ConsoleResource[]>('resources'), version)
   return (
     <>
       <h1>Resources</h1>

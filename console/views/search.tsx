@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { count, duration, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { request, searchIn } from '../mcp.ts'
 import { partsOf } from '../result.ts'
 import type { Explained } from '../search-why.ts'
@@ -96,9 +97,12 @@ function SearchColumn({ name, query, limit, profile, isWide }: SearchColumnProps
     )
     return () => clearTimeout(timer)
   }, [text])
-  const tools = known.value.state?.totals.tools
-  const key = query === '' ? undefined : `${query} ${tools} ${known.value.state?.search.pending}`
-  const explained = useLoaded(key, () => get<Explained>('search', { query, limit: `${EXPLAINED}` }))
+  const { state } = known.value
+  const explained = useLoaded(
+    query === '' ? undefined : query,
+    () => get<Explained>('search', { query, limit: `${EXPLAINED}` }),
+    `${listsVersion(state)} ${state?.search.pending}`,
+  )
   return (
     <div class="one">
       <input
@@ -137,9 +141,11 @@ type Replied = { text: string; tokens: number; ms: number }
 /** The answer exactly as an agent gets it. */
 function Reply({ query, limit, profile }: { query: string; limit: number; profile: string }) {
   const store = useStore()
-  const tools = store.known.value.state?.totals.tools
-  const loaded = useLoaded(`${query} ${limit} ${profile} ${tools}`, () =>
-    searched(store, profile, query, limit),
+  const version = listsVersion(store.known.value.state)
+  const loaded = useLoaded(
+    `${query} ${limit} ${profile}`,
+    () => searched(store, profile, query, limit),
+    version,
   )
   return (
     <section aria-label={`Answer: ${query}`} class="reply">

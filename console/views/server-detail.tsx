@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleAction, ConsoleServer, ConsoleTool } from '../../core/console/shapes.ts'
 import { ago, clock, count, counted, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { useStore } from '../store.ts'
 import { Commands, Logs } from './kubectl.tsx'
 import { Bar, Content, Empty, Link, State, Tabs, ToolLink, useLoaded } from './parts.tsx'
@@ -163,9 +164,9 @@ function Strip({ server: { history } }: { server: ConsoleServer }) {
   )
 }
 
-function Tools({ server: { name, tokens, invalid, tools } }: { server: ConsoleServer }) {
-  const { get } = useStore()
-  const loaded = useLoaded(`${name} ${tools} ${tokens}`, () => get<ConsoleTool[]>('tools'))
+function Tools({ server: { name, invalid } }: { server: ConsoleServer }) {
+  const { get, known } = useStore()
+  const loaded = useLoaded('tools', () => get<ConsoleTool[]>('tools'), listsVersion(known.value.state))
   return (
     <>
       {invalid.length > 0 && (

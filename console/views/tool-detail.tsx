@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import type { ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { count, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { type Field, formOf, type Property } from '../schema-form.ts'
 import { useStore } from '../store.ts'
 import { Content, Copy, Empty, Link, useLoaded } from './parts.tsx'
@@ -13,8 +14,8 @@ const MAX_DEPTH = 3
 
 export function ToolDetail({ path }: { path: string }) {
   const { get, known } = useStore()
-  const { totals } = known.value.state ?? {}
-  const loaded = useLoaded(`${path} ${totals?.tools}`, () => get<ConsoleToolDetail>('tool', { path }))
+  const version = listsVersion(known.value.state)
+  const loaded = useLoaded(path, () => get<ConsoleToolDetail>('tool', { path }), version)
   return (
     <>
       <p class="crumb">

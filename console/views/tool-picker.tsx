@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { useStore } from '../store.ts'
 import { Content, focused, useLoaded } from './parts.tsx'
 
@@ -12,9 +13,8 @@ export function ToolPicker({ path }: { path?: string }) {
   const { get, go, known } = useStore()
   const [text, setText] = useState(path ?? '')
   const [isOpen, setOpen] = useState(path === undefined)
-  const loaded = useLoaded(isOpen ? `${known.value.state?.totals.tools}` : undefined, () =>
-    get<ConsoleTool[]>('tools'),
-  )
+  const version = listsVersion(known.value.state)
+  const loaded = useLoaded(isOpen ? 'tools' : undefined, () => get<ConsoleTool[]>('tools'), version)
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const fits = ({ path, title = '', summary }: ConsoleTool) => {
     const all = `${path} ${title} ${summary}`.toLowerCase()

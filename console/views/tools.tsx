@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { count, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { useStore } from '../store.ts'
 import { windowOf } from '../window.ts'
 import { Content, Empty, Link, ToolLink, useLoaded } from './parts.tsx'
@@ -47,8 +48,7 @@ const COLUMNS: readonly Column<ConsoleTool>[] = [
 
 export function Tools() {
   const { get, known } = useStore()
-  const { totals } = known.value.state ?? {}
-  const loaded = useLoaded(`${totals?.tools}`, () => get<ConsoleTool[]>('tools'))
+  const loaded = useLoaded('tools', () => get<ConsoleTool[]>('tools'), listsVersion(known.value.state))
   return <Content of={loaded}>{tools => <List tools={tools} />}</Content>
 }
 

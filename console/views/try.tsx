@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ConsoleCall, ConsoleToolDetail } from '../../core/console/shapes.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { duration, plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import { CLIENT_LABEL, callIn } from '../mcp.ts'
 import { keyOf } from '../merge.ts'
 import { shellCall } from '../result.ts'
@@ -17,17 +18,22 @@ import { ToolPicker } from './tool-picker.tsx'
 
 export function Try({ path }: { path?: string }) {
   const { get, known } = useStore()
-  const toolCount = known.value.state?.totals.tools
-  const loaded = useLoaded(path === undefined ? undefined : `${path} ${toolCount}`, () =>
-    get<ConsoleToolDetail>('tool', { path: path ?? '' }),
-  )
+  const version = listsVersion(known.value.state)
+  const loaded = useLoaded(path, () => get<ConsoleToolDetail>('tool', { path: path ?? '' }), version)
   return (
     <>
       <h1>Try a tool</h1>
       <ToolPicker key={path} path={path} />
-      {path !== undefined && <Content of={loaded}>{tool => <Trial key={path} tool={tool} />}</Content>}
+      {path !== undefined && (
+        <Content of={loaded}>{tool => <Trial key={formKey(tool)} tool={tool} />}</Content>
+      )}
     </>
   )
+}
+
+/** A form and its draft belong to one schema: if a tool has another one, it gets a new form. All other changes leave draft and result alone. */
+function formKey({ path, definition }: ConsoleToolDetail): string {
+  return `${path} ${JSON.stringify(definition.inputSchema)}`
 }
 
 /** The form for the arguments of a tool, and the result of its call. */

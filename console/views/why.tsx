@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleTool } from '../../core/console/shapes.ts'
 import { plain } from '../format.ts'
+import { listsVersion } from '../live.ts'
 import {
   type Explained,
   type Hit,
@@ -135,8 +136,9 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
   const { route, choose, known, get } = useStore()
   const { tool = '' } = route.value.chosen
   const path = tool.trim()
-  const key = path === '' ? undefined : `${known.value.state?.totals.tools}`
-  const { value: tools } = useLoaded(key, () => get<ConsoleTool[]>('tools'))
+  const key = path === '' ? undefined : 'tools'
+  const version = listsVersion(known.value.state)
+  const { value: tools } = useLoaded(key, () => get<ConsoleTool[]>('tools'), version)
   const isKnown = tools?.some(one => one.path === path) ?? false
   const server = known.value.servers.get(path.split(':')[0] ?? '')
   const hiddenState = server?.hidden ? server.state : undefined

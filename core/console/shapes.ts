@@ -27,6 +27,11 @@ export type ConsoleState = {
   search: { semantic: string; reason?: string; pending: number }
   /** Mistakes in the manifests. */
   problems: { reason: string; message: string; file?: string; line?: number }[]
+  /**
+   * Changes whenever anything changes that this caller can list, open or search; equal at all routers that serve the same. Absent: the router
+   * is older and does not say it.
+   */
+  catalogDigest?: string
   /** Whether the gateway distinguishes callers. */
   auth: boolean
   /** What the caller may do to servers; empty where a caller sees only a part. */

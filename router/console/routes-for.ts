@@ -1,5 +1,6 @@
 /** Assembles the routes of the console from the parts of a router. */
 import type { PortsOptions } from '../ports.ts'
+import { createCatalogDigest } from './catalog-digest.ts'
 import type { ConsoleHost } from './host.ts'
 import type { ConsoleRoutes } from './routes.ts'
 
@@ -12,11 +13,12 @@ type RouterParts = Pick<ConsoleRoutes, 'access' | 'identify' | 'openRequests'> &
 export function consoleRoutes(given: PortsOptions, parts: RouterParts): RoutesFor {
   const { feed, served, pool, metrics, semantic, audit, clock, options } = given
   const { access, identify, openRequests, failedLogins } = parts
+  const digestOf = createCatalogDigest()
   return host => {
     if (!feed || !failedLogins) throw new Error('this router keeps nothing for a console')
     const facts = () => {
       const [search, tokens, members] = [semantic.status(), metrics.tokens(), pool.status()]
-      return { host, past: feed.past, search, tokens, members }
+      return { host, past: feed.past, search, tokens, members, digestOf }
     }
     const shared = { access, identify, openRequests, failedLogins, audit, clock, log: options.log }
     return { ...shared, host, feed, encodeQuery: semantic.encodeQuery, facts, current: served.current }

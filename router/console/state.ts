@@ -6,6 +6,7 @@ import { exposedTokens } from '../meta/profiles/profiles.ts'
 import type { SearchStatus } from '../semantic/semantic.ts'
 import type { TokenUses } from '../token-use.ts'
 import type { PoolMemberStatus } from '../upstream/pool-member.ts'
+import type { CatalogDigest } from './catalog-digest.ts'
 import type { ConsoleHost } from './host.ts'
 import type { ServerPast } from './server-past.ts'
 
@@ -15,6 +16,7 @@ export type StateFacts = {
   tokens: TokenUses
   members: readonly PoolMemberStatus[]
   past: Pick<ServerPast, 'of'>
+  digestOf: CatalogDigest
 }
 
 /**
@@ -26,7 +28,7 @@ export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'distinguis
 }
 
 /** The state of the gateway. Callers that do not see all of it get no problems, actions or sums of tokens since the start. */
-export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts): ConsoleState {
+export function stateOf(catalog: Catalog, { host, search, tokens, digestOf }: StateFacts): ConsoleState {
   const { config, totals } = catalog
   const whole = seesAll(catalog, host)
   const { direct, served, saved } = tokens
@@ -57,6 +59,7 @@ export function stateOf(catalog: Catalog, { host, search, tokens }: StateFacts):
     },
     search: { semantic: search.semantic, reason: whole ? search.reason : undefined, pending: search.pending },
     problems: whole ? problems : [],
+    catalogDigest: digestOf(catalog),
     auth: config.access.auth !== undefined,
     actions: whole ? host.actions : [],
     whole,

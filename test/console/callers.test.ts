@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
+import type { ConsoleState } from '../../core/console/shapes.ts'
 import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
+import { LOOK_MS } from '../../router/console/event-stream.ts'
 import { createClusterHost } from '../../router/console/for-operator.ts'
-import { initialize, RED, rule, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
+import { BLUE, initialize, RED, rule, SERVERS, send, start, TOKENS } from '../front/access-router.ts'
 import { audited, execute } from '../front/audit-router.ts'
-import { readEvents } from '../front/event-reader.ts'
-import { echo } from '../meta/fixture.ts'
+import { type EventReader, readEvents } from '../front/event-reader.ts'
+import { echo, type FixtureServer } from '../meta/fixture.ts'
 
 const CONSOLE = { page: new Map(), host: createClusterHost(() => ({ ready: true })) }
 const ANYBODY = { ...TOKENS, anonymous: true }
@@ -32,6 +34,21 @@ async function callsSeen(
   while (!/^:/m.test(text)) text += (await reader?.read())?.value ?? assert.fail('the stream ended')
   await reader?.cancel()
   return [...text.matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq))
+}
+
+/** The servers with another text as the description of one tool of `vermilion`. */
+function describedAnew(tool: string, description: string): Record<string, FixtureServer> {
+  const { vermilion, ...others } = SERVERS
+  const tools = vermilion?.offers?.tools?.map(one => (one.name === tool ? { ...one, description } : one))
+  return { ...others, vermilion: { ...vermilion, offers: { ...vermilion?.offers, tools } } }
+}
+
+/** The digest in the next event of a page's stream that has the state of the gateway. */
+async function nextDigest(page: EventReader): Promise<string | undefined> {
+  for (;;) {
+    const event = (await page.next()) ?? assert.fail('the stream ended')
+    if ('totals' in event) return (event as unknown as ConsoleState).catalogDigest
+  }
 }
 
 test('anonymous callers of a gateway with auth see no calls of each other, and one with a token sees its own', async t => {
@@ -88,4 +105,25 @@ test('if auth is added, streams that were opened without a credential end', asyn
   await change({ auth: TOKENS }, 3)
   assert.equal(await stream.next(), undefined)
   assert.match(await pageEnded, /event: state/)
+})
+
+test('the digest of the catalog changes with what its caller sees, and does not show changes of anything else', async t => {
+  const get = { tools: { allow: ['vermilion_get'], deny: [], readOnly: false } }
+  const rules = [rule('red', 'vermilion', get), rule('blue', 'vermilion')]
+  const { origin, clock, change } = await startConsole(t, { rules })
+  const open = (token: string) => readEvents(t, `${origin}/console/events`, bearer(token))
+  const [red, blue] = [await open(RED), await open(BLUE)]
+  const [redFirst, blueFirst] = [await nextDigest(red), await nextDigest(blue)]
+  assert.match(redFirst ?? '', /^[0-9a-f]{32}$/)
+  const changed = async (tool: string, generation: number) => {
+    await change({ rules }, generation, describedAnew(tool, 'About other things'))
+    clock.advance(LOOK_MS)
+  }
+  await changed('vermilion_delete', 2)
+  assert.notEqual(await nextDigest(blue), blueFirst)
+  await changed('vermilion_get', 3)
+  const redNext = await nextDigest(red)
+  assert.notEqual(redNext, redFirst)
+  // If the stream had shown the first change, it would be behind a page that is opened now.
+  assert.equal(await nextDigest(await open(RED)), redNext)
 })
