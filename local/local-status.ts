@@ -4,7 +4,7 @@ import type { HiddenText } from '../core/catalog/hidden-text.ts'
 import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
 import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
-import { type ToolChanges, toldChanges } from '../core/catalog/tool-changes.ts'
+import { changesForStatus, type ToolChanges } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
@@ -134,7 +134,7 @@ function serverLine(
     incomplete: catalog?.incomplete ?? [],
     protocol: catalog?.protocol,
     notOffered: catalog && canAskNothing(server, catalog.protocol) ? NOT_OFFERED : undefined,
-    changes: observed?.changes && { pin: server.tools.pin, ...toldChanges(observed.changes) },
+    changes: observed?.changes && { pin: server.tools.pin, ...changesForStatus(observed.changes) },
     hiddenText: observed?.hidden,
     discovery: {
       at: observed?.discoveredAt === undefined ? undefined : new Date(observed.discoveredAt).toISOString(),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { serverCatalogOf } from './catalog-shape.ts'
 import { pinTools, withHeld } from './pin.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
-import { changesLine, changesOf, digestOfTools, toldChanges } from './tool-changes.ts'
+import { changesForStatus, changesLine, changesOf, digestOfTools } from './tool-changes.ts'
 
 const ALL = { allow: ['*'], deny: [] }
 const HOLD = { ...ALL, pin: 'Hold' as const }
@@ -123,7 +123,7 @@ test('messages name a few tools and reveal hidden characters in names; the statu
     changesLine(changes),
     '61 new: t00, t01, t02, t03, t04, t05, t06, t07, and 53 more; 1 gone: old',
   )
-  assert.equal(toldChanges(changes).added.length, 50)
+  assert.equal(changesForStatus(changes).added.length, 50)
   assert.equal(
     changesLine({ ...changes, added: ['z\u200B'], removed: [] }),
     '1 new: z⟨U+200B zero width space⟩',

@@ -31,7 +31,7 @@ export function changesLine({ changed, added, removed }: ToolChanges): string {
 }
 
 /** The changes as a status reports them: names with visible characters, at most 50 of each kind. */
-export function toldChanges({ digest, ...names }: ToolChanges): ToolChanges {
+export function changesForStatus({ digest, ...names }: ToolChanges): ToolChanges {
   const firstOf = (list: string[]) => list.slice(0, MAX_IN_STATUS).map(shownName)
   return {
     digest,

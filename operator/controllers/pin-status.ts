@@ -1,7 +1,12 @@
 /** The part of a server's status about pinned tools and about hidden characters in texts. Pure. */
 import { type HiddenText, hiddenTextLine } from '../../core/catalog/hidden-text.ts'
 import type { Pinned } from '../../core/catalog/pin.ts'
-import { changesLine, digestOfTools, type ToolChanges, toldChanges } from '../../core/catalog/tool-changes.ts'
+import {
+  changesForStatus,
+  changesLine,
+  digestOfTools,
+  type ToolChanges,
+} from '../../core/catalog/tool-changes.ts'
 import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
@@ -51,7 +56,7 @@ export function pinConditions(
 /** The fields of `status.tools` about pinning: the digest of the approved tools, and what has changed since. */
 export function pinFields({ spec }: McpServer, { approved, changes }: Pinned): McpServerStatus['tools'] {
   if (!spec.tools.pin || !approved) return {}
-  return { approved: digestOfTools(approved), ...(changes && { changes: toldChanges(changes) }) }
+  return { approved: digestOfTools(approved), ...(changes && { changes: changesForStatus(changes) }) }
 }
 
 function changesMessage({ metadata }: McpServer, changes: ToolChanges, pin: 'Warn' | 'Hold'): string {

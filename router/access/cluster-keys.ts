@@ -4,7 +4,7 @@ import type { Clock } from '../../core/async.ts'
 import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
-import { failureTold, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
+import { failureFields, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type ClusterKeys = {
@@ -87,7 +87,7 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
     state() {
       if (olderThan(KEYS_LIFE_MS)) reload()
       const state = stateOf(failure, known !== undefined, olderThan(MAX_STALE_MS))
-      return { issuer: CLUSTER_KEYS, state, ...(failure !== undefined && failureTold(failure, known?.at)) }
+      return { issuer: CLUSTER_KEYS, state, ...(failure !== undefined && failureFields(failure, known?.at)) }
     },
     ageMs: () => known && Math.max(0, clock.now() - known.at),
     watch(listener) {

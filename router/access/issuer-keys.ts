@@ -14,7 +14,7 @@ import type { RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { createOutbound } from '../../core/outbound.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
 import { mayHaveKeysOf } from './issuer-address.ts'
-import { failureTold, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
+import { failureFields, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type IssuerKeys = {
@@ -102,7 +102,7 @@ export function createIssuerKeys(
     state() {
       if (isOlder(KEYS_LIFE_MS)) void refresh()
       const state = stateOf(failure, isOlder(MAX_STALE_MS), known !== undefined)
-      return { issuer: issuer.name, state, ...(failure && failureTold(failure.message, known?.atMs)) }
+      return { issuer: issuer.name, state, ...(failure && failureFields(failure.message, known?.atMs)) }
     },
     ageMs: () => (known && issuer.keysFrom ? timeSince(known.atMs) : undefined),
     close: () => web.agent.destroy(),

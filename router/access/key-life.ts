@@ -9,8 +9,11 @@ export const MAX_STALE_MS = 24 * 60 * 60_000
 export const MIN_FETCH_MS = 5_000
 const MAX_MESSAGE = 500
 
-/** The fields of a KeyState about a failed fetch. `fetchedMs`: when the keys in use were fetched; undefined if there are none. */
-export function failureTold(
+/**
+ * The fields of a KeyState about a failed fetch, with at most MAX_MESSAGE characters of the message. `fetchedMs`: when the keys in use were
+ * fetched, in milliseconds since the epoch; undefined if there are none.
+ */
+export function failureFields(
   message: string,
   fetchedMs: number | undefined,
 ): Pick<KeyState, 'message' | 'fetchedAt'> {
