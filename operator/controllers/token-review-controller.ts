@@ -1,7 +1,7 @@
 /** The token review controller: lets the routers of gateways with `auth.serviceAccounts.review`, and no others, create TokenReviews. */
 import type { OperatorContext } from '../operator.ts'
 import { asksForReviews, reviewSubjects } from '../plan/token-review.ts'
-import { keepSubjects } from '../runtime/binding-subjects.ts'
+import { writeBindingSubjects } from '../runtime/binding-subjects.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
@@ -38,7 +38,12 @@ export function createTokenReviewController(
       const gateways = [...caches.gateways.objects.values()]
         .filter(needsReviews)
         .flatMap(object => manifests.gateway(object).manifest ?? [])
-      await keepSubjects({ ...options, fieldManager: FIELD_MANAGER }, key, reviewSubjects(gateways), signal)
+      await writeBindingSubjects(
+        { ...options, fieldManager: FIELD_MANAGER },
+        key,
+        reviewSubjects(gateways),
+        signal,
+      )
       return undefined
     },
   }

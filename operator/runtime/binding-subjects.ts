@@ -9,16 +9,19 @@ import type { OperatorMetrics } from './operator-metrics.ts'
 
 const BINDING = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' }
 
-export type BindingKeeperOptions = {
+export type BindingWriterOptions = {
   client: Pick<KubeClient, 'get' | 'apply'>
   log: Log
   metrics: OperatorMetrics
   fieldManager: string
 }
 
-/** Writes the subjects if the binding has other ones. Rejects with a Fault if the binding does not exist or may not be written. */
-export async function keepSubjects(
-  { client, log, metrics, fieldManager }: BindingKeeperOptions,
+/**
+ * Makes `subjects` the only subjects of the ClusterRoleBinding `name`; writes nothing if they already are. Rejects with a Fault if the binding
+ * does not exist or may not be written.
+ */
+export async function writeBindingSubjects(
+  { client, log, metrics, fieldManager }: BindingWriterOptions,
   name: string,
   subjects: readonly RbacV1Subject[],
   signal: AbortSignal,
