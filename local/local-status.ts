@@ -1,7 +1,7 @@
 /** The status of a local gateway for /debug/status and the command line. Contains no secrets and no values of env. Pure. */
 
 import type { HiddenText } from '../core/catalog/hidden-text.ts'
-import { canAskNothing, NOT_OFFERED } from '../core/catalog/not-offered.ts'
+import { cannotAskQuestions, NOT_OFFERED } from '../core/catalog/not-offered.ts'
 import type { Profile, RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { changesForStatus, type ToolChanges } from '../core/catalog/tool-changes.ts'
@@ -133,7 +133,7 @@ function serverLine(
     prompts: catalog?.prompts.length ?? 0,
     incomplete: catalog?.incomplete ?? [],
     protocol: catalog?.protocol,
-    notOffered: catalog && canAskNothing(server, catalog.protocol) ? NOT_OFFERED : undefined,
+    notOffered: catalog && cannotAskQuestions(server, catalog.protocol) ? NOT_OFFERED : undefined,
     changes: observed?.changes && { pin: server.tools.pin, ...changesForStatus(observed.changes) },
     hiddenText: observed?.hidden,
     discovery: {

@@ -6,10 +6,11 @@ export const NOT_OFFERED =
   'not offered elicitation, sampling and roots, because clients share its session ("sessions: perClient" offers them)'
 
 /**
- * Over stdio and SSE, a question of the 2025 era arrives on the session's stream and belongs to no call: in a session that several
- * clients share, it is unknown which client it is for. `protocol`: the negotiated revision.
+ * Whether a server cannot ask its clients questions (elicitation, sampling, roots). Over stdio and SSE, a question of the 2025 era arrives on
+ * the session's stream and belongs to no call: in a session that several clients share, it is unknown which client it is for. `protocol`: the
+ * negotiated revision.
  */
-export function canAskNothing(
+export function cannotAskQuestions(
   { transport, sessions }: Pick<RouterServer, 'transport' | 'sessions'>,
   protocol: string,
 ): boolean {

@@ -1,6 +1,6 @@
 /** Discovery's part of a server's status, from its lists or from the failure to read them. Pure. */
 import { isBridged } from '../../core/catalog/endpoint.ts'
-import { canAskNothing, NOT_OFFERED } from '../../core/catalog/not-offered.ts'
+import { cannotAskQuestions, NOT_OFFERED } from '../../core/catalog/not-offered.ts'
 import { isAllowed } from '../../core/catalog/policy.ts'
 import { transportOf } from '../../core/catalog/resolve.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
@@ -155,7 +155,7 @@ function listsMessage(
       ? [`${invalid.length} left out: ${invalid[0]?.name ?? ''} ${invalid[0]?.reason}`]
       : []),
     ...incomplete.map(({ list, message }) => `${list} incomplete: ${message}`),
-    ...(canAskNothing({ transport: transportOf(server), sessions: server.spec.sessions }, protocol)
+    ...(cannotAskQuestions({ transport: transportOf(server), sessions: server.spec.sessions }, protocol)
       ? [NOT_OFFERED]
       : []),
   ]
