@@ -12,8 +12,8 @@ const modelFile = join(folder, 'minilm.bin')
 before(() => void writeRandomModel(modelFile))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Reports that it is ready, answers requests, and crashes at the query `die`. */
-const CRASHING = new URL('../../test/encoder/mortal-worker.ts', import.meta.url)
+/** Answers requests, and crashes at the query `die`. */
+const CRASHING = new URL('../../test/encoder/crashing-worker.ts', import.meta.url)
 
 test('a thread that crashes fails its pending requests, and the next request starts another thread', async t => {
   const thread = createEncoderThread(modelFile, undefined, CRASHING)

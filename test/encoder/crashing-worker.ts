@@ -1,4 +1,7 @@
-/** Replaces the encoder's worker in tests of a crash, because the real worker cannot be made to crash from outside. */
+/**
+ * Replaces the encoder's worker in tests of a crash, because the real worker cannot be made to crash from outside. Reports that it is ready,
+ * answers each request with one vector, and crashes at the query `die`.
+ */
 import { parentPort } from 'node:worker_threads'
 import type { RequestMessage } from '../../core/encoder/encoder-thread.ts'
 
