@@ -1,6 +1,7 @@
 /** Packages: real installations from npm and PyPI into a cache that all tests of this file share. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,13 +101,12 @@ test('an installer does not outlive a gateway that is killed', async t => {
   writeFileSync(join(folder, 'npm'), `#!/bin/sh\nexec /bin/sh -c 'sleep 60; : ${mark}'\n`, { mode: 0o755 })
   const script = fileURLToPath(new URL('../../test/support/install-forever.ts', import.meta.url))
   const gateway = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, folder], {
-    stdio: 'ignore',
+    stdio: ['ignore', 'pipe', 'ignore'],
   })
   t.after(() => gateway.kill('SIGKILL'))
-  while (marked(mark).length === 0) {
-    assert.equal(gateway.exitCode, null, 'the gateway ended before it ran the installer')
-    await wait(20)
-  }
+  const [line] = await Promise.race([once(gateway.stdout, 'data'), once(gateway, 'exit')])
+  assert.equal(String(line), 'watched\n', 'the gateway ended before it ran the installer')
+  while (marked(mark).length === 0) await wait(20)
   gateway.kill('SIGKILL')
   assert.deepEqual(await untilGone(mark), [])
 })
