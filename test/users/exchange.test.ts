@@ -10,6 +10,7 @@ import { callerTokenOf } from '../../core/mcp/caller-token.ts'
 import { startRealRouter } from '../meta/real-router.ts'
 import {
   CLIENT,
+  type ExchangeServer,
   GATEWAY_AUDIENCE,
   startExchangeServer,
   UPSTREAM_AUDIENCE,
@@ -84,6 +85,12 @@ async function start(t: TestContext) {
 
 const ROBOT = 'token-of-the-robot-'.padEnd(40, '0')
 
+/** The user whose token came with the call that `notes:about` answered with this text. */
+function subjectOf({ verify }: ExchangeServer, text: string): Promise<string> {
+  const { headers } = JSON.parse(text) as { headers: { authorization: string } }
+  return verify(headers.authorization.replace('Bearer ', ''), UPSTREAM_AUDIENCE)
+}
+
 test('each user calls with a token of their own, exchanged once for all their calls', async t => {
   const { issuing, notes, subjects, origin, real, log } = await start(t)
   const tokens = await Promise.all(['ada', 'ben'].map(name => issuing.tokenFor(name)))
@@ -96,7 +103,10 @@ test('each user calls with a token of their own, exchanged once for all their ca
   )
   while (real.router.users()[0]?.users.length !== 2) await new Promise(setImmediate)
   release()
-  for (const { isError, text } of await Promise.all(calls)) assert.ok(!isError, text)
+  for (const [at, { isError, text }] of (await Promise.all(calls)).entries()) {
+    assert.ok(!isError, text)
+    assert.equal(await subjectOf(issuing, text), at < 10 ? 'ada' : 'ben')
+  }
   assert.deepEqual(issuing.exchanged.sort(), ['ada', 'ben'])
   assert.deepEqual(new Set(subjects), new Set(['ada', 'ben']))
   const metrics = await real.router.metrics.registry.metrics()
@@ -106,15 +116,25 @@ test('each user calls with a token of their own, exchanged once for all their ca
 })
 
 test('a renewed token of the caller is the same user, and its newest token is exchanged when the old one was revoked', async t => {
-  const { issuing, notes, revoked, subjects, origin } = await start(t)
-  await callAs(origin, await issuing.tokenFor('ada'), 'notes:about')
+  const { issuing, notes, revoked, origin, real } = await start(t)
+  const first = await issuing.tokenFor('ada')
+  const renewed = await issuing.tokenFor('ada', { scope: 'mcp more' })
+  const other = await issuing.tokenFor('ben')
+  const call = async (token: string) => {
+    const { isError, text } = await callAs(origin, token, 'notes:about')
+    assert.ok(!isError, text)
+  }
+  await call(first)
   const { authorization = '' } = notes.requests.at(-1) ?? {}
+  await call(other)
+  await call(renewed)
+  assert.deepEqual(issuing.subjectTokens, [first, other])
+  assert.equal(notes.requests.at(-1)?.authorization, authorization)
   revoked.add(authorization.replace('Bearer ', ''))
-  await callAs(origin, await issuing.tokenFor('ben'), 'notes:about')
-  const renewed = await callAs(origin, await issuing.tokenFor('ada', { scope: 'mcp more' }), 'notes:about')
-  assert.ok(!renewed.isError, renewed.text)
-  assert.deepEqual(issuing.exchanged, ['ada', 'ben', 'ada'])
-  assert.equal(subjects.at(-1), 'ada')
+  await call(renewed)
+  assert.deepEqual(issuing.subjectTokens, [first, other, renewed])
+  const users = real.router.users()[0]?.users.map(({ subject }) => subject)
+  assert.deepEqual(users, [`${issuing.issuer}#ada`, `${issuing.issuer}#ben`])
 })
 
 test('when the tokens of many users are refused at once, every call continues with a new token of its own user', async t => {
@@ -124,8 +144,7 @@ test('when the tokens of many users are refused at once, every call continues wi
   const whose = async (at: number) => {
     const { text, isError } = await callAs(origin, tokens[at], 'notes:about')
     assert.ok(!isError, text)
-    const { headers } = JSON.parse(text) as { headers: { authorization: string } }
-    return issuing.verify(headers.authorization.replace('Bearer ', ''), UPSTREAM_AUDIENCE)
+    return subjectOf(issuing, text)
   }
   await Promise.all(names.map((_, at) => whose(at)))
   for (const { authorization = '' } of notes.requests)

@@ -21,6 +21,8 @@ export type ExchangeServer = {
   verify(token: string, audience: string): Promise<string>
   /** Subjects of the exchanges so far, refused ones too. */
   exchanged: string[]
+  /** The tokens that these exchanges were asked for. */
+  subjectTokens: string[]
   /** Subjects whose tokens are refused, with an error that repeats the request. */
   refused: Set<string>
   /** Token requests are answered after this has resolved. */
@@ -56,6 +58,7 @@ export async function startExchangeServer(): Promise<ExchangeServer> {
       return payload.sub ?? ''
     },
     exchanged: [],
+    subjectTokens: [],
     refused: new Set(),
     held: undefined,
     close: served.close,
@@ -79,6 +82,7 @@ function createProvider(state: ExchangeServer, key: object): Provider {
       const { subject_token: token = '', audience = '', scope } = context.oidc.params
       const subject = await state.verify(token, GATEWAY_AUDIENCE).catch(() => '')
       state.exchanged.push(subject)
+      state.subjectTokens.push(token)
       if (subject === '' || state.refused.has(subject)) {
         context.status = 400
         context.body = { error: 'invalid_grant', error_description: `no token for ${token}` }
