@@ -32,16 +32,28 @@ test('a result that one replica cut can be read through the other, until the fir
   assert.match(gone.content[0]?.text ?? '', /replica that kept that result is gone\. Call the tool again/)
 })
 
-test('a restarted replica no longer has its results, and a replica with another key cannot read them', async t => {
+test('a replica with another key cannot read a result that is still kept', async t => {
+  const first = await startReplica(t, 'one key')
+  const second = await startReplica(t, 'one key')
+  const stranger = await startReplica(t, 'another key')
+  const uri = handleIn(await callTool(first.url, 'execute_mcp_tool', ISSUE))
+  const refused = await callTool(stranger.url, 'read_mcp_resource', { uri })
+  assert.equal(refused.isError, true)
+  assert.match(refused.content[0]?.text ?? '', /no longer kept/)
+  const read = await callTool(second.url, 'read_mcp_resource', { uri })
+  assert.equal(read.isError, undefined, read.content[0]?.text)
+})
+
+test('the results of a replica that has restarted are no longer kept', async t => {
   const first = await startReplica(t, 'one key')
   const uri = handleIn(await callTool(first.url, 'execute_mcp_tool', ISSUE))
   const { port } = first.address
   await first.close(0)
   const again = await startReplica(t, 'one key', port)
   const second = await startReplica(t, 'one key')
-  const stranger = await startReplica(t, 'another key')
-  for (const { url } of [again, second, stranger]) {
+  for (const { url } of [again, second]) {
     const answer = await callTool(url, 'read_mcp_resource', { uri })
+    assert.equal(answer.isError, true)
     assert.match(answer.content[0]?.text ?? '', /no longer kept/)
   }
 })
