@@ -47,25 +47,31 @@ test('the tokens of an issuer that fails at the start are refused until it answe
 
 test('keys are taken only from a small, complete JSON answer without a redirect', async t => {
   const { sign, statusOf, clock, answerWith, asked } = await keyServer(t, failing)
+  // Each has the right keys in it if possible, so that a reader that tolerates the fault admits the token.
   const answers: [string, Answer][] = [
     ['redirect', (response, keys) => response.writeHead(302, { location: '/elsewhere' }).end(keys)],
     ['huge', (response, keys) => response.end(keys.padEnd(1024 * 1024 + 1))],
-    ['HTML', response => response.end('<!doctype html><title>Log in</title>')],
+    ['HTML', (response, keys) => response.end(`<!doctype html><pre>${keys}</pre>`)],
     ['no keys', response => response.end('{}')],
     ['keys of nothing', response => response.end('{"keys":[]}')],
-    ['a list', response => response.end('[]')],
+    ['a list', (response, keys) => response.end(`[${keys}]`)],
     ['null', response => response.end('null')],
-    ['cut off', response => response.writeHead(200, { 'content-length': 9_999 }).write('{"keys":')],
+    ['cut off', (response, keys) => response.writeHead(200, { 'content-length': 9_999 }).write(keys)],
   ]
+  assert.equal(await statusOf(await sign()), 503)
   for (const [what, answer] of answers) {
     answerWith((response, keys) => {
       answer(response, keys)
       if (what === 'cut off') setImmediate(() => response.destroy())
     })
+    const before = asked.length
     clock.advance(5_000)
     assert.notEqual(await statusOf(await sign({ jti: what })), 200, what)
+    assert.deepEqual(asked.slice(before), ['/keys'], what)
   }
-  assert.ok(!asked.includes('/elsewhere'))
+  answerWith((response, keys) => response.end(keys.padEnd(1024 * 1024)))
+  clock.advance(5_000)
+  assert.equal(await statusOf(await sign()), 200)
 })
 
 test('1,000 tokens with unknown keys cause one fetch in five seconds, and other tokens are admitted meanwhile', async t => {
