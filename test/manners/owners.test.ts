@@ -1,6 +1,5 @@
 /** Replicas that share a key: each reaches the state that another owns, and says so if the owner is gone. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { ownerAt } from '../../router/http/owner.ts'
@@ -72,10 +71,12 @@ test('the answer to a question reaches the asking replica from any replica', asy
   const stream = await openEvents(second.url, session, call('ask', 'c'))
   const question = await stream.next()
   assert.equal(question?.method, 'elicitation/create')
-  const answer = { jsonrpc: '2.0', id: question.id ?? null, result: { action: 'accept', content: { x: 1 } } }
+  const answer = (x: number) => {
+    return { jsonrpc: '2.0', id: question.id ?? null, result: { action: 'accept', content: { x } } }
+  }
   const stranger = await beginSession(third.url)
-  assert.equal((await post(third.url, answer, stranger)).status, 202)
-  assert.equal((await post(third.url, answer, session)).status, 202)
+  assert.equal((await post(third.url, answer(0), stranger)).status, 202)
+  assert.equal((await post(third.url, answer(1), session)).status, 202)
   const result = await stream.next()
   assert.equal(result?.id, 'c')
   assert.equal(textOf(result), `${second.port} was told {"action":"accept","content":{"x":1}}`)
@@ -95,18 +96,23 @@ test('a 2026-07-28 call that is continued at another replica is answered by the 
   assert.equal(textOf(answered.json), `${second.port} was told {"action":"decline"}`)
 })
 
-test('a cancellation reaches the call at whichever known replica it runs', async t => {
+test('a cancellation reaches the call of its own session at whichever known replica it runs', async t => {
   const [first, second, third] = [await startReplica(t), await startReplica(t), await startReplica(t)]
   const [session, other] = [await beginSession(first.url), await beginSession(second.url)]
   await post(third.url, call('who'), other)
-  const called = second.called('hold')
-  const held = post(second.url, call('hold', 5), session)
-  const { signal } = (await called).caller
+  const hold = async (headers: Record<string, string>) => {
+    const called = second.called('hold')
+    const held = post(second.url, call('hold', 5), headers)
+    return { held, signal: (await called).caller.signal }
+  }
+  const [ours, theirs] = [await hold(session), await hold(other)]
   const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
   assert.equal((await post(third.url, cancel, other)).status, 202)
+  assert.equal((await Promise.race([ours.held, theirs.held])).status, 202)
+  assert.deepEqual([theirs.signal.aborted, ours.signal.aborted], [true, false])
   assert.equal((await post(third.url, cancel, session)).status, 202)
-  if (!signal.aborted) await once(signal, 'abort')
-  assert.equal((await held).status, 202)
+  assert.equal((await ours.held).status, 202)
+  assert.equal(ours.signal.aborted, true)
 })
 
 test('if the owner is gone, streams and subscriptions get 404, answers are refused, and calls are served', async t => {
