@@ -16,6 +16,7 @@ import { createInProcessSource, type InProcessSource } from '../../router/source
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { forge, SERVERS } from '../meta/servers.ts'
 import { freePort } from '../support/free-port.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 
 const INFO = { name: 'test', version: '1.0.0' }
 const ALL = Object.keys(PROFILES) as Profile[]
@@ -166,7 +167,8 @@ test('direct: all tools are listed and called by listed name, and a change is an
 })
 
 test('direct: a listening client of 2026-07-28 is notified at once, and does not delay the shutdown', async t => {
-  const started = await start(t)
+  // Nobody advances the clock: a shutdown that waits for the end of its drain never ends.
+  const started = await start(t, { clock: createManualClock(Date.now()) })
   const client = new ModernClient(INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   t.after(() => client.close())
   const notified = Promise.withResolvers<void>()

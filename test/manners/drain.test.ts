@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, request } from 'undici'
+import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { LEGACY_HEADERS, legacy, modern, modernHeaders, post } from '../front/post.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 import { beginSession, openEvents } from './caller.ts'
 import { startReplica } from './replica.ts'
 
@@ -75,7 +77,9 @@ test('no forwarded call fails while the owner shuts down, since the owner announ
 })
 
 test('streams, listeners and calls that wait for an answer end at the start of a shutdown', async t => {
-  const replica = await startReplica(t)
+  // Nobody advances the clock: what waits for the end of the drain never ends.
+  const clock = createManualClock(Date.now())
+  const replica = await startReplica(t, { clock })
   const session = await beginSession(replica.url)
   const stream = await openEvents(replica.url, session)
   const listening = modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
@@ -84,9 +88,11 @@ test('streams, listeners and calls that wait for an answer end at the start of a
   const called = replica.called('ask')
   const capabilities = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
   const ask = modern('tools/call', { name: 'ask', arguments: {} }, capabilities)
-  const asked = await post(replica.url, ask, modernHeaders('tools/call', 'ask'))
-  assert.equal((asked.json.result as { resultType?: string }).resultType, 'input_required')
+  const asked = post(replica.url, ask, modernHeaders('tools/call', 'ask'))
   const { signal } = (await called).caller
+  clock.advance(GATHER_MS)
+  const { json } = await asked
+  assert.equal((json.result as { resultType?: string }).resultType, 'input_required')
   await replica.close(60_000)
   assert.equal(signal.aborted, true)
   assert.equal(await stream.next(), undefined)
