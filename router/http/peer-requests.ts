@@ -15,7 +15,7 @@ export type PeerRequest = {
   path: string
   body: string
   credentials: InternalCredentials
-  timeoutMs: number
+  signal: AbortSignal
   maxAnswerBytes: number
 }
 
@@ -44,15 +44,14 @@ export function createPeerAgent(): Agent {
   return new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
 }
 
-/** Sends a signed request to another router. Rejects if it cannot be reached, or answers too late or too much. */
+/** Sends a signed request to another router. Rejects if it cannot be reached or answers too much, or when the signal aborts. */
 export async function askPeer(
   agent: Agent,
   origin: string,
-  { path, body, credentials, timeoutMs, maxAnswerBytes }: PeerRequest,
+  { path, body, credentials, signal, maxAnswerBytes }: PeerRequest,
 ): Promise<PeerAnswer> {
   const request = { method: 'POST', path, body } as const
   const headers = { 'content-type': 'application/json', authorization: credentials.issue('', request) }
-  const signal = AbortSignal.timeout(timeoutMs)
   const answer = await agent.request({ ...request, origin, headers, signal })
   const tooLarge = () => new Error('the answer is too large')
   const text = (await readBounded(answer.body, maxAnswerBytes, tooLarge)).toString()

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Agent } from 'undici'
 import { type Clock, delay } from '../../core/async.ts'
+import { deadline } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { MAX_BODY_BYTES } from '../../core/mcp/server/bodies.ts'
@@ -33,7 +34,7 @@ export type QuotaExchangeOptions = Omit<QuotaPageOptions, 'onRefused'> & {
 }
 
 export const QUOTAS_PATH = '/quotas'
-const ANSWER_TIMEOUT_MS = 2_000
+export const ANSWER_TIMEOUT_MS = 2_000
 const OTHER_LIMITS = 'Other limits are in force here.'
 /** Limit of routers that are asked. */
 const MAX_PEERS = 128
@@ -99,14 +100,15 @@ async function exchangeWith(
   agent: Agent,
   origin: string,
   { sent, received }: Known,
-  { quotas, credentials }: QuotaExchangeOptions,
+  { quotas, credentials, clock }: QuotaExchangeOptions,
 ): Promise<{ known: Known; isWhole: boolean }> {
   const report = quotas.report(sent)
   const body = JSON.stringify({ report, known: received } satisfies Exchange)
+  const limit = deadline(clock, ANSWER_TIMEOUT_MS, `${origin} does not answer in time`)
   const { status, text } = await askPeer(agent, origin, {
     ...{ path: QUOTAS_PATH, body, credentials },
-    ...{ timeoutMs: ANSWER_TIMEOUT_MS, maxAnswerBytes: MAX_BODY_BYTES },
-  })
+    ...{ signal: limit.signal, maxAnswerBytes: MAX_BODY_BYTES },
+  }).finally(limit.clear)
   const answer = status === 200 ? readQuotaReport(text) : undefined
   if (!answer) throw new Fault('invalid_data', `${origin} answered with status ${status}`)
   // After a restart a peer has lost its counts, and has another name.

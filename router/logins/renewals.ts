@@ -153,7 +153,8 @@ export class Renewals {
     timeoutMs: number,
   ): Promise<LoginRecord | undefined> {
     const body = this.#options.seal.close(JSON.stringify(asked), ABOUT)
-    const request = { path: RENEWALS_PATH, body, credentials, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES }
+    const signal = AbortSignal.timeout(timeoutMs)
+    const request = { path: RENEWALS_PATH, body, credentials, signal, maxAnswerBytes: MAX_ANSWER_BYTES }
     const { status, text } = await askPeer(this.#agent, origin, request)
     if (status === 503)
       throw new Fault('upstream_unreachable', 'The login cannot be renewed at the moment', {
