@@ -6,13 +6,17 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { RateLimit } from '../../core/catalog/access-config.ts'
 import { createInternalCredentials } from '../../router/access/internal-credential.ts'
+import { EXCHANGE_MS } from '../../router/access/window-counts.ts'
+import { ANSWER_TIMEOUT_MS } from '../../router/http/quota-exchange.ts'
 import { freePort } from '../support/free-port.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { BLUE, NOW, RED, SERVERS, send, start } from './access-router.ts'
 
 const KEY = 'the key of both routers'
 const HOUR = 3_600_000
 const LIST = { method: 'tools/list' }
+/** In so many rounds all routers know each other's counts, also after a restart. Few enough that asking does not use up a quota. */
+const MAX_ROUNDS = 5
 const DAILY: RateLimit = { per: 'Caller', counts: 'requests', limit: 20, everyMs: 24 * HOUR, burst: 20 }
 
 /** Starts routers that know each other's admin ports; `unreachable`: ports of further ones, which do not answer. */
@@ -36,7 +40,9 @@ async function routers(
       missing: () => [],
       peers,
     }
-    const begun = await start(t, { rateLimits }, config, undefined, SERVERS, { sessionKey: KEY, admin })
+    const clock = createRoundClock()
+    const options = { sessionKey: KEY, admin, clock }
+    const begun = await start(t, { rateLimits }, config, undefined, SERVERS, options)
     const statuses: number[] = []
     /** Sends requests until one is refused, and returns how many were allowed. */
     const spend = async (token = RED) => {
@@ -46,22 +52,66 @@ async function routers(
         if (status !== 200) return allowed
       }
     }
-    return { ...begun, port, spend, statuses }
+    return { ...begun, clock, port, spend, statuses }
   }
   return { started: await Promise.all(ports.map(launch)), launch, ports }
 }
 type Started = Awaited<ReturnType<typeof routers>>['started']
 
+/** A manual clock that also knows whether the router waits for the next round of its exchange. */
+function createRoundClock(): ManualClock & { isBetweenRounds(): boolean } {
+  const clock = createManualClock(NOW)
+  let waiting = 0
+  return {
+    ...clock,
+    isBetweenRounds: () => waiting > 0,
+    after(ms, run) {
+      if (ms !== EXCHANGE_MS) return clock.after(ms, run)
+      waiting++
+      let isOver = false
+      const end = () => {
+        if (!isOver) waiting--
+        isOver = true
+      }
+      const timer = clock.after(ms, () => {
+        end()
+        run()
+      })
+      return {
+        cancel() {
+          end()
+          timer.cancel()
+        },
+      }
+    },
+  }
+}
+
+/** Advances the clocks of the routers, and waits until they have ended their rounds. */
+async function pass(started: Pick<Started[0], 'clock'>[], ms: number): Promise<void> {
+  const ended = () => until(() => started.every(({ clock }) => clock.isBetweenRounds()))
+  await ended()
+  for (const { clock } of started) clock.advance(ms)
+  await ended()
+}
+
+/** Lets the routers exchange their counts until this is true. */
+async function exchange(started: Started, isDone: () => Promise<boolean>): Promise<void> {
+  for (let rounds = 0; !(await isDone()); rounds++) {
+    assert.ok(rounds < MAX_ROUNDS, `${rounds} rounds were not enough`)
+    await pass(started, EXCHANGE_MS)
+  }
+}
+
 /** Spends at the routers in turn until the quota is gone, and returns how many each has allowed. */
 async function spendAll(started: Started, token = RED): Promise<number[]> {
   const spent = started.map(() => 0)
-  for (;;) {
+  await exchange(started, async () => {
     for (const [at, { spend }] of started.entries()) spent[at] = (spent[at] ?? 0) + (await spend(token))
-    if ((await Promise.all(started.map(one => retryAfter(one.origin, token)))).every(wait => wait > 1))
-      return spent
-    for (const { clock } of started) clock.advance(1_000)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
+    const waits = await Promise.all(started.map(one => retryAfter(one.origin, token)))
+    return waits.every(wait => wait > 1)
+  })
+  return spent
 }
 
 async function retryAfter(origin: string, token: string): Promise<number> {
@@ -81,28 +131,29 @@ test('two routers together allow a quota once per period, whichever of them the 
   // If all requests reach one router, it allows the whole quota.
   const spentAtOne = await spendAll([first], BLUE)
   assert.deepEqual(spentAtOne, [20])
-  await until(async () => {
-    second.clock.advance(1_000)
-    return (await retryAfter(second.origin, BLUE)) > 1
-  })
+  await exchange([second], async () => (await retryAfter(second.origin, BLUE)) > 1)
   // The quota is available again after a day, but not before.
-  for (const { clock } of started) clock.advance(23 * HOUR)
+  await pass(started, 23 * HOUR)
   assert.ok((await retryAfter(second.origin, RED)) > 0)
-  for (const { clock } of started) clock.advance(4 * HOUR)
+  await pass(started, 4 * HOUR)
   const again = await spendAll(started)
   assert.ok(sum(again) >= 20 && sum(again) <= 21, `${again}`)
 })
 
 test('while the other routers cannot be reached, a router allows only its share of a quota', async t => {
-  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  let asked = 0
+  const silent = createServer(() => void asked++).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.after(() => void silent.close().closeAllConnections())
   const unreachable = [(silent.address() as AddressInfo).port, await freePort()]
   const { started } = await routers(t, 1, {}, unreachable)
   const [only] = started as [Started[0]]
-  for (let times = 0; times < 3; times++) {
-    only.clock.advance(1_000)
-    await new Promise(resolve => setTimeout(resolve, 5))
+  for (let round = 1; round <= 3; round++) {
+    await until(() => only.clock.isBetweenRounds() || asked === round)
+    only.clock.advance(EXCHANGE_MS)
+    await until(() => asked === round)
+    only.clock.advance(ANSWER_TIMEOUT_MS)
+    await until(() => only.clock.isBetweenRounds())
     await only.spend()
   }
   assert.equal(only.statuses.filter(status => status === 200).length, 6)
@@ -114,10 +165,7 @@ test('a restarted router learns the earlier counts; when all are restarted, they
   await spendAll(started)
   await second.router.close(0)
   const restarted = await launch(ports[1] as number)
-  await until(async () => {
-    for (const { clock } of [first, restarted]) clock.advance(1_000)
-    return (await retryAfter(restarted.origin, RED)) > 1
-  })
+  await exchange([first, restarted], async () => (await retryAfter(restarted.origin, RED)) > 1)
   await Promise.all([first, restarted].map(({ router }) => router.close(0)))
   const allRestarted = await Promise.all(ports.map(launch))
   assert.ok(sum(await spendAll(allRestarted)) >= 20)
@@ -155,6 +203,6 @@ test('only the routers of the gateway exchange counts, with one request for one 
   assert.equal((await post(signed(KEY, other), other)).status, 409)
 })
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise(resolve => setTimeout(resolve, 5))
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise(resolve => setImmediate(resolve))
 }
