@@ -27,14 +27,17 @@ test('pipelined requests are served only up to the limit of concurrent requests;
   while ((await post(replica.url, ping)).status !== 200);
 })
 
-test('a body over the limit gets 413; while bodies of 64 MiB are held, another large one gets 503', async t => {
+test('a body over the limit gets 413; while bodies of 16 MiB are held, another large one gets 503', async t => {
   const replica = await startReplica(t)
   const large = (bytes: number) => {
     const call = JSON.stringify(legacy('tools/call', { name: 'hold', arguments: { x: '' } }))
     return call.replace('"x":""', `"x":"${'x'.repeat(bytes - call.length)}"`)
   }
-  const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(16 << 20) })
-  assert.equal((await ask(replica.url, whole)).status, 413)
+  for (const bytes of [MAX_BODY_BYTES + 1, 16 << 20]) {
+    const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(bytes) })
+    assert.equal((await ask(replica.url, whole)).status, 413, `${bytes} bytes`)
+  }
+  assert.equal(replica.seen.length, 0)
   const stop = new AbortController()
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const body = large(MAX_BODY_BYTES)
