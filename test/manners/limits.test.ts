@@ -29,12 +29,12 @@ test('pipelined requests are served only up to the limit of concurrent requests;
 
 test('a body over the limit gets 413; while bodies of 16 MiB are held, another large one gets 503', async t => {
   const replica = await startReplica(t)
-  const large = (bytes: number) => {
-    const call = JSON.stringify(legacy('tools/call', { name: 'hold', arguments: { x: '' } }))
+  const large = (bytes: number, name = 'hold') => {
+    const call = JSON.stringify(legacy('tools/call', { name, arguments: { x: '' } }))
     return call.replace('"x":""', `"x":"${'x'.repeat(bytes - call.length)}"`)
   }
   for (const bytes of [MAX_BODY_BYTES + 1, 16 << 20]) {
-    const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(bytes) })
+    const whole = requestText('/mcp', { lines: [...MCP_LINES, CLOSE], body: large(bytes, 'who') })
     assert.equal((await ask(replica.url, whole)).status, 413, `${bytes} bytes`)
   }
   assert.equal(replica.seen.length, 0)
