@@ -1,11 +1,13 @@
 /** Semantic search on a laptop: real servers, and an embeddings service with a simple model. */
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../core/async.ts'
+import { DIMENSIONS, ENCODER_ID } from '../core/encoder/minilm.ts'
 import { cachedModelFile } from '../core/encoder/model-place.ts'
+import { openVectorCache } from '../core/encoder/vector-cache.ts'
 import { startEmbeddings } from '../test/support/embeddings.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { startTestGateway } from '../test/support/local-gateway.ts'
@@ -13,6 +15,9 @@ import { createWorkspace, scriptCommand, type Workspace } from '../test/support/
 import { discoverTools } from '../test/support/mcp.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
 
+/** In a record of the cache of vectors. */
+const KEY_AT = 8
+const VALUES_AT = 30
 const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
 
 async function start(t: TestContext, space: Workspace, env: Record<string, string> = {}, clock?: Clock) {
@@ -97,7 +102,7 @@ test('a missing key is reported as a problem of the gateway, with its path, unti
   assert.equal(await best('glunk'), 'post:echo')
 })
 
-test('a model that is downloaded while the gateway runs is used, also after a restart', {
+test('a model that is downloaded while the gateway runs is used, also after a restart, which encodes nothing again', {
   skip: skipModel(),
 }, async t => {
   const space = createWorkspace()
@@ -114,11 +119,40 @@ test('a model that is downloaded while the gateway runs is used, also after a re
   await until(() => gateway.status().search.semantic === 'embedded' && gateway.status().search.pending === 0)
   assert.equal(await best('I do not understand this German letter'), 'helper:echo')
   await gateway.close()
-  const again = await start(t, space)
-  const begun = performance.now()
-  await again.until(
-    () =>
-      again.gateway.status().search.pending === 0 && again.gateway.status().search.semantic === 'embedded',
-  )
-  t.diagnostic(`vectors ${Math.round(performance.now() - begun)} ms after it was ready`)
+  const question = 'I do not understand this German letter'
+  const bestAfterRestart = async () => {
+    const again = await start(t, space)
+    const begun = performance.now()
+    await again.until(() => {
+      const { pending, semantic } = again.gateway.status().search
+      return pending === 0 && semantic === 'embedded'
+    })
+    t.diagnostic(`vectors ${Math.round(performance.now() - begun)} ms after it was ready`)
+    const found = await again.best(question)
+    await again.gateway.close()
+    return found
+  }
+  assert.equal(await bestAfterRestart(), 'helper:echo')
+  // Vectors that mean the opposite show that it uses those of the cache, and does not encode the texts again.
+  await negateVectors(space.cache)
+  assert.notEqual(await bestAfterRestart(), 'helper:echo')
 })
+
+/** Replaces each vector in the cache of the embedded encoder by its negative. */
+async function negateVectors(cacheFolder: string): Promise<void> {
+  const file = join(cacheFolder, 'vectors', 'embedded.bin')
+  const options = { file, encoder: ENCODER_ID, dimensions: DIMENSIONS, maxVectors: 100 }
+  const records = readFileSync(file)
+  const before = await openVectorCache(options)
+  await before.close()
+  rmSync(file)
+  const after = await openVectorCache(options)
+  let count = 0
+  for (let at = 0; at < records.length; at += VALUES_AT + DIMENSIONS, count++) {
+    const key = records.toString('latin1', at + KEY_AT, at + VALUES_AT)
+    const { values, scale } = before.get(key) ?? assert.fail(`no vector of ${key}`)
+    after.put(key, { values: values.map(value => -value), scale })
+  }
+  await after.close()
+  assert.ok(count > 0)
+}

@@ -9,7 +9,8 @@ import type { SearchText } from '../catalog/search-text.ts'
 import type { Vector } from '../catalog/vectors.ts'
 import { createEmbeddedEncoder, type EmbeddedOptions } from './embedded.ts'
 import type { SentenceEncoder } from './encoder.ts'
-import { ENCODER_ID } from './minilm.ts'
+import { DIMENSIONS, ENCODER_ID } from './minilm.ts'
+import { openVectorCache } from './vector-cache.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portolan-encoder-'))
 const modelFile = join(folder, 'minilm.bin')
@@ -125,6 +126,21 @@ test('encoded vectors are cached across restarts, also those of a cancelled call
   )
   await second.close()
   assert.equal(statSync(cacheFile).size, size)
+})
+
+test('a text whose vector is cached is not encoded again', async t => {
+  const cacheFile = join(folder, 'planted')
+  const [cached, other] = [textOf(1), textOf(2)]
+  // No text has it, so it can only come from the cache.
+  const planted = { values: new Int8Array(DIMENSIONS).fill(1), scale: 1 }
+  const bounds = { dimensions: DIMENSIONS, maxVectors: 10 }
+  const cache = await openVectorCache({ file: cacheFile, encoder: ENCODER_ID, ...bounds })
+  cache.put(cached.key, planted)
+  await cache.close()
+  const encoder = await open(t, { cacheFile })
+  const [found, made] = await encoder.encodeTexts([cached, other], signal)
+  assert.deepEqual(found, planted)
+  assert.notDeepEqual(made, planted)
 })
 
 test('without a model, or with a damaged one, there is no encoder, and `unavailable` gets the reason', async () => {
