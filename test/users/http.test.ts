@@ -48,8 +48,15 @@ test('each user of a 2025 server has a session, which all clients of the user sh
 
 test('each user of a 2026 server is served, and no credential of a caller goes upstream', async t => {
   const { notes, origin, router } = await start(t, '2026')
-  for (const name of NAMES) assert.ok(!(await callAs(origin, tokenOf(name), 'notes:about')).isError)
+  for (const name of NAMES) {
+    const { isError, text } = await callAs(origin, tokenOf(name), 'notes:about')
+    assert.ok(!isError, text)
+    // The answer has all headers of the call.
+    assert.match(text, /"headers":.*"mcp-method":"tools\/call"/)
+    assert.doesNotMatch(text, /token-of-/)
+  }
   assert.equal(router.users()[0]?.users.length, NAMES.length)
+  assert.ok(notes.requests.length >= NAMES.length)
   assert.doesNotMatch(JSON.stringify(notes.requests), /token-of-/)
 })
 

@@ -64,9 +64,11 @@ test('an authorization server that an upstream names is not asked unless its hos
     response.end(JSON.stringify(page))
   })
   t.after(upstream.close)
-  const asked = tokenOf({ rules: { remoteHosts: ['127.0.0.1'] }, url: `${upstream.origin}/mcp` })
-  await assert.rejects(asked, (fault: Fault) => fault.name === 'Fault')
+  const ask = (...remoteHosts: string[]) => tokenOf({ rules: { remoteHosts }, url: `${upstream.origin}/mcp` })
+  await assert.rejects(ask('127.0.0.1'), (fault: Fault) => fault.name === 'Fault')
   assert.equal(inside.requests, 0)
+  await assert.rejects(ask('127.0.0.1', 'localhost'), (fault: Fault) => fault.name === 'Fault')
+  assert.ok(inside.requests > 0)
 })
 
 function tokenOf({ tokenUrl, rules, url }: { tokenUrl?: string; rules: Partial<RemoteRules>; url: string }) {
