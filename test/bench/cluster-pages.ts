@@ -5,7 +5,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { podProcesses } from '../e2e/support/breaking.ts'
 import type { Namespace } from '../e2e/support/namespace.ts'
 import type { Portolan } from '../e2e/support/portolan.ts'
-import { until } from '../e2e/support/until.ts'
+import { until } from '../support/until.ts'
 
 const ADMIN_PORT = 8_081
 

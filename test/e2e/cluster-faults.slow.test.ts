@@ -8,6 +8,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
+import { until } from '../support/until.ts'
 import type { Agent } from './support/agent.ts'
 import { killLeader, killPod, leaderOf } from './support/breaking.ts'
 import { outcomeTable, reasonsOf } from './support/fault-table.ts'
@@ -15,7 +16,6 @@ import { type Fault, type Outcome, underLoad } from './support/load.ts'
 import { fixture, gateway, server } from './support/manifests.ts'
 import type { Namespace } from './support/namespace.ts'
 import { type Portolan, startPortolan } from './support/portolan.ts'
-import { until } from './support/until.ts'
 
 const START_LIMIT_MS = 290_000
 const OUTAGE_MS = Number(process.env.FAULT_SECONDS ?? 30) * 1_000

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
+import { until } from '../support/until.ts'
 import { killLeader } from './support/breaking.ts'
 import { type Caller, callerOf } from './support/caller.ts'
 import { fixture, gateway, server } from './support/manifests.ts'
 import type { Namespace } from './support/namespace.ts'
 import { type Portolan, startPortolan } from './support/portolan.ts'
-import { until } from './support/until.ts'
 
 const START_LIMIT_MS = 290_000
 const skip = clusterConfig().context ? 'an existing cluster is not broken' : skipCluster()

@@ -4,11 +4,11 @@ import { after, before, test } from 'node:test'
 import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
 import { releasedVersion, skipReleased } from '../images/released.ts'
+import { until } from '../support/until.ts'
 import { underLoad } from './support/load.ts'
 import { fixture, gateway, server } from './support/manifests.ts'
 import type { Namespace } from './support/namespace.ts'
 import { type Portolan, startPortolan } from './support/portolan.ts'
-import { until } from './support/until.ts'
 
 const START_LIMIT_MS = 290_000
 const CALLS_PER_SECOND = 10

@@ -1,6 +1,6 @@
 /** Whether a Prometheus that scraped a running Portolan answers what dashboards and alerts ask. */
 import assert from 'node:assert/strict'
-import { until } from '../e2e/support/until.ts'
+import { until } from '../support/until.ts'
 import type { Prometheus, Rule } from './prometheus.ts'
 import { alertRules, filledIn, metricsIn, panels } from './shipped.ts'
 

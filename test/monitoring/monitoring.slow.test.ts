@@ -1,8 +1,8 @@
 /** Every query of every panel and alert is answered by a real Prometheus that scraped a running operator and router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../e2e/support/until.ts'
 import { skipApiServer, startApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { assertPanelsShowData, assertRulesAreEvaluated, queryOf } from './answers.ts'
 import { readyPrometheus } from './programs.ts'
 import { type Prometheus, startPrometheus } from './prometheus.ts'

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../e2e/support/until.ts'
 import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
 
 /** One series of an instant query. */
 export type Sample = { metric: Record<string, string>; value: number }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1ClusterRoleBinding } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
-import { until } from '../e2e/support/until.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { createWorld, reasonOf } from './world.ts'
 
 const skip = skipApiServer()

@@ -1,10 +1,10 @@
 /** Who may use a gateway in a cluster: named tokens and ServiceAccounts, each with what its rules grant. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { type Agent, agentPod } from '../support/agent.ts'
 import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const TOKEN = 'of-a-ci-job-0123456789abcdefghijklmnop'
 const RENEWED = 'renewed-for-ci-0123456789abcdefghijklm'

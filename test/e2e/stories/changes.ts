@@ -1,9 +1,9 @@
 /** What users change, and what agents then see. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { fixture, gateway, gatewayOver, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const TEAM = { team: 'one' }
 const fromSecret = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'login', key: 'token' } } }]

@@ -7,11 +7,11 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { violationsOf } from '../../console/axe.ts'
 import { openBrowser, openPage, skipBrowser } from '../../console/browser.ts'
+import { until } from '../../support/until.ts'
 import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import { type Portolan, SYSTEM } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const TOKEN = 'of-somebody-at-the-console-0123456789ab'

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubeObject } from '../../../core/kube/object.ts'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { until } from '../../support/until.ts'
 import { FIXTURES, fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import { type Portolan, SYSTEM } from '../support/portolan.ts'
 import { scriptPod, service } from '../support/program.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const WRITER = 'writer-of-manifests'
 const PORT = 3_000

@@ -9,11 +9,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { fetchedModel } from '../../../scripts/image-root.ts'
 import { discoverTools } from '../../support/mcp.ts'
 import { startGateway } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
 import { use } from '../support/agent.ts'
 import { EXAMPLES } from '../support/example-files.ts'
 import { gateway } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const META_TOOLS = ['discover_mcp_tools', 'execute_mcp_tool', 'list_mcp_resources', 'read_mcp_resource']
 /** The laptop's examples that need neither local files nor hosts outside the cluster. */

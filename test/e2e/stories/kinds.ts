@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { until } from '../../support/until.ts'
 import { FIXTURES, gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const http: McpServerSpecInput['image'] = {
   name: FIXTURES,

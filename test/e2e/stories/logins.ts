@@ -10,6 +10,7 @@ import { userNamed } from '../../../core/mcp/user.ts'
 import { logIn } from '../../login/person.ts'
 import { logInTwice } from '../../login/twice.ts'
 import { run } from '../../support/run.ts'
+import { until } from '../../support/until.ts'
 import { LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
 import type { Agent } from '../support/agent.ts'
 import { type Caller, callerOf } from '../support/caller.ts'
@@ -17,7 +18,6 @@ import { manifestFiles, type Places, secretIn } from '../support/example-files.t
 import { server } from '../support/manifests.ts'
 import type { Portolan } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const WORLD = join(import.meta.dirname, '..', '..', 'upstreams', 'users', 'login-world.ts')

@@ -1,10 +1,10 @@
 /** Long calls are answered though the pods that work on them are replaced. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { underLoad } from '../support/load.ts'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const CALL_MS = 45_000
 /** The calls, and what pods take to start and end on a busy machine. */

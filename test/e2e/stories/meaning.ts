@@ -4,11 +4,11 @@ import process from 'node:process'
 import { test } from 'node:test'
 import type { KubeObject } from '../../../core/kube/object.ts'
 import { fetchedModel } from '../../../scripts/image-root.ts'
+import { until } from '../../support/until.ts'
 import { agentPod } from '../support/agent.ts'
 import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 type Pod = KubeObject & { spec: { containers: object[] } }
 

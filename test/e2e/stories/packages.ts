@@ -5,9 +5,9 @@ import type { V1ConfigMap } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../../core/kube/object.ts'
 import { type PackageRecord, parseKnown } from '../../../core/packages/integrity.ts'
 import { APPROVE_ANNOTATION } from '../../../crds/annotations.ts'
+import { until } from '../../support/until.ts'
 import { server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const NPM = {
   package: '@modelcontextprotocol/server-everything',

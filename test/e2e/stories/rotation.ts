@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import type { V1Secret } from '@kubernetes/client-node'
 import type { Kube } from '../../../core/kube/object.ts'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { until } from '../../support/until.ts'
 import { underLoad } from '../support/load.ts'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import type { Portolan } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const LOAD = { gateway: 'tools', toolPath: 'kit:echo' }
 /** The kubelet brings a changed Secret into pods within a minute or two. */

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { KubeObject } from '../../../core/kube/object.ts'
+import { until } from '../../support/until.ts'
 import { use } from '../support/agent.ts'
 import { EXAMPLES } from '../support/example-files.ts'
 import { gateway } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 export const scriptStories: Stories = (running, options) => {
   test(

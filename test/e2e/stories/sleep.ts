@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { until } from '../../support/until.ts'
 import { manifestFiles } from '../support/example-files.ts'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import type { Portolan } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 import { provideVolumes } from '../support/volumes.ts'
 
 const SLEEPY = { min: 0, idleAfter: '2s' }

@@ -1,9 +1,9 @@
 /** Servers with state, and servers of several pods. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { fixture, gateway, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 export const stateStories: Stories = (running, options) => {
   test('each client of a perClient server has its own process, through every router', options, async t => {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Ingress, V1Role } from '@kubernetes/client-node'
 import type { Kube } from '../../../core/kube/object.ts'
+import { until } from '../../support/until.ts'
 import { FIXTURES, fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 
 const TOKEN = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'login', key: 'token' } } }]
 const HUNGRY = 'const all = []; setInterval(() => all.push(Buffer.alloc(4e6, 1)), 5)'

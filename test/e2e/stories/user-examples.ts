@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { until } from '../../support/until.ts'
 import { type Caller, callerOf } from '../support/caller.ts'
 import { EXAMPLES, manifestFiles, secretIn } from '../support/example-files.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 import { idOf } from '../support/users.ts'
 
 const GATEWAY = join(EXAMPLES, 'users', 'cluster', 'gateway.yaml')

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerSpecInput } from '../../../crds/server.ts'
+import { until } from '../../support/until.ts'
 import { tokenOf } from '../../users/as-user.ts'
 import { callerOf } from '../support/caller.ts'
 import { gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 import { provideVolumes } from '../support/volumes.ts'
 
 const NAMES = ['ada', 'ben']

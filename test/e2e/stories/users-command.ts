@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { run } from '../../support/run.ts'
+import { until } from '../../support/until.ts'
 import { tokenOf } from '../../users/as-user.ts'
 import { callerOf } from '../support/caller.ts'
 import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
-import { until } from '../support/until.ts'
 import { idOf, userOf } from '../support/users.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')

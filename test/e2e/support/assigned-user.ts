@@ -1,6 +1,6 @@
 /** As OpenShift does: the cluster assigns the user of Portolan's pods, and admits no other. */
 import type { OwnCluster } from '../../cluster/cluster.ts'
-import { until } from './until.ts'
+import { until } from '../../support/until.ts'
 
 export const ASSIGNED_USER = 1_000_660_000
 const ADMISSION = 'admissionregistration.k8s.io/v1'

@@ -1,10 +1,10 @@
 /** A steady load of calls from a pod while something is broken, and how the calls ended. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadReport } from '../../images/client/load.ts'
+import { until } from '../../support/until.ts'
 import { agentPod } from './agent.ts'
 import type { Namespace } from './namespace.ts'
 import type { Portolan } from './portolan.ts'
-import { until } from './until.ts'
 
 const CALLS_PER_SECOND = 20
 const CALL_LIMIT_SECONDS = 70

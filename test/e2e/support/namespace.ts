@@ -7,9 +7,9 @@ import type { Condition } from '../../../crds/conditions.ts'
 import type { McpGateway } from '../../../crds/gateway.ts'
 import type { McpServer } from '../../../crds/server.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
+import { until } from '../../support/until.ts'
 import { type Agent, type AgentOptions, agentPod, readyAgent } from './agent.ts'
 import { documentsOf, type Places } from './example-files.ts'
-import { until } from './until.ts'
 
 const USER = { fieldManager: 'user', force: true }
 const RETRY_MS = 500
