@@ -7,8 +7,9 @@ import { errorOf, legacy, modern, modernHeaders, post, streamed } from '../test/
 import { legacyClient, modernClient } from '../test/support/answering-clients.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
+import { until } from '../test/support/until.ts'
 import { ANSWERS, askingCommand, CAN_ALL, type Kind, NOTE_URI } from '../test/upstreams/asking/questions.ts'
-import { childrenOf, textOf, until } from '../test/upstreams/rude/rude.ts'
+import { childrenOf, textOf } from '../test/upstreams/rude/rude.ts'
 import type { BridgeOptions } from './bridge.ts'
 
 type Child = Parameters<typeof askingCommand>[0]
@@ -94,7 +95,7 @@ test('a modern client that answers a question of a child that has died gets an e
   const [key = ''] = Object.keys(inputRequests as JsonObject)
   const [own = assert.fail('no child was started')] = children().filter(pid => !warm.includes(pid))
   process.kill(own, 'SIGKILL')
-  assert.ok(await until(() => !children().includes(own)))
+  await until(() => !children().includes(own))
   const failed = await askModern(url, { requestState, inputResponses: { [key]: ANSWERS.form } })
   assert.match(String(errorOf(failed).message), /ended by SIGKILL.*check before you repeat it/)
 })
@@ -125,7 +126,7 @@ for (const [client, child, sessions] of [
     await call('touch')
     await call('grow')
     const methods = () => heard.map(({ method }) => method).sort()
-    assert.ok(await until(() => heard.length === 2), methods().join())
+    await until(() => heard.length === 2)
     assert.deepEqual(methods(), ['notifications/resources/updated', 'notifications/tools/list_changed'])
     assert.equal(heard.find(({ params }) => params?.uri)?.params?.uri, NOTE_URI)
   })
@@ -154,7 +155,7 @@ test('when a client announces that its roots changed, its own child requests the
   const { call, client, asked, heard } = await legacyClient(t, url)
   await call('pid')
   await client.sendRootsListChanged()
-  assert.ok(await until(() => heard.length === 1))
+  await until(() => heard.length === 1)
   assert.deepEqual(asked, ['roots/list'])
 })
 
@@ -184,14 +185,14 @@ test('modern calls without a session use a modern child that was started in adva
   }
   const used = [await call(), await call()]
   const spares = () => children().filter(pid => pid !== warm && !used.includes(pid))
-  assert.ok(await until(() => spares().length === 2))
+  await until(() => spares().length === 2)
   const waiting = spares()
   used.push(await call())
   assert.ok(waiting.includes(used.at(-1) ?? 0))
-  assert.ok(await until(() => spares().length === 2))
+  await until(() => spares().length === 2)
   assert.equal(await counted(), 3)
   clock.leap(60_000)
-  assert.ok(await until(() => children().length === 1))
+  await until(() => children().length === 1)
   assert.deepEqual(children(), [warm])
   assert.equal(await counted(), 1)
 })

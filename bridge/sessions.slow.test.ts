@@ -16,7 +16,8 @@ import { startTestBridge } from '../test/support/bridge.ts'
 import { callOf } from '../test/support/call.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { IDLE_MS, openSession, startSessionBridge, type TestSession } from '../test/support/session-bridge.ts'
-import { rudeCommand, textOf, until } from '../test/upstreams/rude/rude.ts'
+import { until } from '../test/support/until.ts'
+import { rudeCommand, textOf } from '../test/upstreams/rude/rude.ts'
 import { MAX_FAILURES } from './children.ts'
 
 const { signal } = new AbortController()
@@ -45,7 +46,7 @@ test('a session gets the warm child with its first call, and another is started;
   assert.deepEqual(bridge.children(), [warm])
   const session = await openSession(bridge)
   assert.equal(await session.call('pid'), String(warm))
-  assert.ok(await until(() => bridge.children().length === 2))
+  await until(() => bridge.children().length === 2)
 })
 
 test('discovery, which declares all capabilities, has its own child while it reads lists', async t => {
@@ -63,7 +64,7 @@ test('discovery, which declares all capabilities, has its own child while it rea
   assert.ok((await upstream.request(callOf(call), signal)).result)
   assert.equal(bridge.children().length, 2)
   await upstream.close()
-  assert.ok(await until(() => bridge.children().length === 1))
+  await until(() => bridge.children().length === 1)
 })
 
 test('DELETE ends a session and its child', async t => {
@@ -72,7 +73,7 @@ test('DELETE ends a session and its child', async t => {
   const pid = Number(await session.call('pid'))
   const remove = () => fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': session.id } })
   assert.equal((await remove()).status, 204)
-  assert.ok(await until(() => !bridge.children().includes(pid)))
+  await until(() => !bridge.children().includes(pid))
   assert.equal((await session.post('tools/list')).status, 404)
   assert.equal((await remove()).status, 404)
 })
@@ -87,7 +88,7 @@ test('an idle session ends; one with a call in flight does not', async t => {
   clock.leap(IDLE_MS / 2)
   assert.equal(await idle.call('pid'), String(idlePid))
   clock.leap(IDLE_MS)
-  assert.ok(await until(() => !bridge.children().includes(idlePid)))
+  await until(() => !bridge.children().includes(idlePid))
   assert.equal((await idle.post('ping')).status, 404)
   assert.ok(bridge.children().includes(busyPid))
   await bridge.close(0)
@@ -112,7 +113,7 @@ test('a caller without a session gets a child for one call', async t => {
     pids.push(textOf({ result: json.result as JsonObject }))
   }
   assert.notEqual(pids[0], pids[1])
-  assert.ok(await until(() => bridge.children().length === 1))
+  await until(() => bridge.children().length === 1)
 })
 
 test('an SDK client gets notifications only from its own child', async t => {
@@ -190,7 +191,7 @@ test('closing the bridge ends every child', async t => {
   const bridge = await startSessionBridge(t)
   await (await openSession(bridge)).call('pid')
   await bridge.close(0)
-  assert.ok(await until(() => bridge.children().length === 0))
+  await until(() => bridge.children().length === 0)
 })
 
 test('a stream requires a session', async t => {
@@ -236,7 +237,7 @@ test('a warm child that no longer starts does not end any session', { timeout: 2
   const hurry = setInterval(() => clock.leap(10_000), 20)
   t.after(() => clearInterval(hurry))
   const failures = () => (existsSync(failed) ? readFileSync(failed).length : 0)
-  assert.ok(await until(() => failures() > MAX_FAILURES + 1))
+  await until(() => failures() > MAX_FAILURES + 1)
   assert.equal(gaveUp, false)
   assert.deepEqual([await one.call('pid'), await two.call('pid')], pids)
   const end = (id: string) => fetch(bridge.url, { method: 'DELETE', headers: { 'mcp-session-id': id } })

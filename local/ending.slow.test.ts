@@ -8,7 +8,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
-import { groupLives, until } from '../test/upstreams/rude/rude.ts'
+import { until } from '../test/support/until.ts'
+import { groupLives } from '../test/upstreams/rude/rude.ts'
 
 const GATEWAY = {
   apiVersion: 'portolan.dev/v1alpha1',
@@ -38,5 +39,5 @@ test('if the router fails while it is closed, the servers end all the same, and 
     },
   })
   await assert.rejects(gateway.close(), /the stream is broken/)
-  assert.ok(await until(() => !groupLives(pid)))
+  await until(() => !groupLives(pid))
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { apiServerAddresses } from './api-server-addresses.ts'
 
 const failure = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code })
@@ -50,7 +51,3 @@ test('a failure that lasts, and a name that does not exist, are mistakes', async
   await ended
   assert.ok(clock.now() >= 10_000 && clock.now() <= 12_000, `${clock.now()}`)
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
-}

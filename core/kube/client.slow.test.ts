@@ -11,6 +11,7 @@ import { parse } from 'yaml'
 import { skipCluster } from '../../test/cluster/available.ts'
 import { type Cluster, useCluster } from '../../test/cluster/cluster.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { createLog } from '../log.ts'
 import { type Access, inClusterAccess } from './access.ts'
 import { KubeClient } from './client.ts'
@@ -265,7 +266,3 @@ function configMap(name: string, data: Record<string, string>): ConfigMap {
 }
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20)
-}

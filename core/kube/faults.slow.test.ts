@@ -8,6 +8,7 @@ import { skipCluster } from '../../test/cluster/available.ts'
 import { type OwnCluster, startCluster } from '../../test/cluster/cluster.ts'
 import { clusterConfig } from '../../test/cluster/config.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { createLog } from '../log.ts'
 import type { Access } from './access.ts'
 import { KubeClient } from './client.ts'
@@ -189,8 +190,4 @@ function refOf(name: string) {
 
 function valueIn(watch: ListWatch<ConfigMap>, name: string): string | undefined {
   return watch.get(`default/${name}`)?.data?.value
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 20))
 }

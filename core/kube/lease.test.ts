@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { createLog } from '../log.ts'
 import { KubeClient } from './client.ts'
 import { leadWhileHolding } from './lease.ts'
@@ -266,10 +267,6 @@ function verdict(
   if (!lease) return [404, 'NotFound']
   const isOld = sent && sent.metadata.resourceVersion !== lease.metadata.resourceVersion
   return isOld ? [409, 'Conflict'] : [200, '']
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await turn()
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))

@@ -6,8 +6,8 @@ import { legacyClient, modernClient } from '../support/answering-clients.ts'
 import { startTestBridge } from '../support/bridge.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
+import { until } from '../support/until.ts'
 import { ANSWERS, askingCommand, NOTE_URI } from '../upstreams/asking/questions.ts'
-import { until } from '../upstreams/rude/rude.ts'
 
 type Child = Parameters<typeof askingCommand>[0]
 type Hop = { child: Child; sessions: BridgeOptions['sessions'] }
@@ -61,13 +61,13 @@ test('resource updates and log messages pass router and bridge', async t => {
   await legacy.client.setLoggingLevel('error')
   await legacy.call('touch')
   await legacy.call('log')
-  assert.ok(await until(() => legacy.heard.length === 2))
+  await until(() => legacy.heard.length === 2)
   assert.deepEqual(legacy.heard.map(({ params }) => params?.data ?? params?.uri).sort(), ['large', NOTE_URI])
   for (const server of ['shared', 'crowd']) {
     const { client, call, heard } = await modernClient(t, routeOf(server))
     await client.listen({ resourceSubscriptions: [NOTE_URI] })
     await call('touch')
-    assert.ok(await until(() => heard.length === 1), server)
+    await until(() => heard.length === 1)
     assert.equal(heard[0]?.params?.uri, NOTE_URI)
   }
 })

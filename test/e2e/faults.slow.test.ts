@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { delay, systemClock } from '../../core/async.ts'
 import { createWorkspace, scriptCommand } from '../support/manifests.ts'
 import { callTool, discoverTools } from '../support/mcp.ts'
 import { type Gateway, startGateway } from '../support/processes.ts'
 import { marked, untilGone } from '../support/processes-left.ts'
+import { until } from '../support/until.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 const RELOADS = 100
@@ -152,14 +152,6 @@ function underLoad(call: () => Promise<unknown>): { stop(): Promise<{ answered: 
 
 async function untilAnswered(call: () => Promise<{ isError?: boolean }>): Promise<void> {
   await until(async () => (await call()).isError !== true)
-}
-
-async function until(condition: () => Promise<boolean>, deadlineMs = 30_000): Promise<void> {
-  const end = performance.now() + deadlineMs
-  while (!(await condition())) {
-    assert.ok(performance.now() < end, 'the state did not come in time')
-    await delay(systemClock, 5)
-  }
 }
 
 async function generationOf(gateway: Gateway): Promise<number> {

@@ -10,6 +10,7 @@ import { EXCHANGE_MS } from '../../router/access/window-counts.ts'
 import { ANSWER_TIMEOUT_MS } from '../../router/http/quota-exchange.ts'
 import { freePort } from '../support/free-port.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { BLUE, NOW, RED, SERVERS, send, start } from './access-router.ts'
 
 const KEY = 'the key of both routers'
@@ -202,7 +203,3 @@ test('only the routers of the gateway exchange counts, with one request for one 
   const other = body.replace('[]', '[["another limit",[[0,"r","c",1]]]]')
   assert.equal((await post(signed(KEY, other), other)).status, 409)
 })
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise(resolve => setImmediate(resolve))
-}

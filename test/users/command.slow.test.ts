@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { run } from '../support/run.ts'
-import { about, start, until } from './laptop-users.ts'
+import { until } from '../support/until.ts'
+import { about, start } from './laptop-users.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 

@@ -1,9 +1,7 @@
 /** A laptop's gateway with a server that keeps notes in one process for each user, and callers who have a token each. */
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { delay, systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import type { LocalOptions } from '../../local/local-gateway.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
@@ -54,11 +52,4 @@ function writeCallers(space: Workspace, names: readonly string[]): void {
 export async function about(origin: string, user: string): Promise<About> {
   const { text } = await callAs(origin, tokenOf(user), 'notes:about')
   return JSON.parse(text) as About
-}
-
-export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await reached()); tries++) {
-    assert.ok(tries < 2_000, 'the condition did not hold in time')
-    await delay(systemClock, 10)
-  }
 }

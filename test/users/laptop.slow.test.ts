@@ -7,8 +7,9 @@ import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../support/manifests.ts'
 import { marked, untilGone } from '../support/processes-left.ts'
+import { until } from '../support/until.ts'
 import { beginAs, callAs, tokenOf } from './as-user.ts'
-import { type About, about, NOTES, start, until } from './laptop-users.ts'
+import { type About, about, NOTES, start } from './laptop-users.ts'
 
 const USERS = 50
 

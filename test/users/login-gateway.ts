@@ -8,9 +8,9 @@ import type { LocalOptions } from '../../local/local-gateway.ts'
 import { logIn } from '../login/person.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
+import { until } from '../support/until.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { startLoginServer } from '../upstreams/users/login-server.ts'
-import { until } from './laptop-users.ts'
 
 export async function start(t: TestContext, options: Partial<LocalOptions> = {}) {
   const login = await startLoginServer()

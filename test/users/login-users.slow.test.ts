@@ -7,6 +7,7 @@ import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
 import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
 import { run } from '../support/run.ts'
+import { until } from '../support/until.ts'
 import { cameBack } from '../upstreams/users/quick-login-server.ts'
 import {
   FOR_LISTS,
@@ -19,7 +20,6 @@ import {
   secretOf,
   start,
 } from './issuer-gateway.ts'
-import { until } from './laptop-users.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 const AT_ONCE = 8

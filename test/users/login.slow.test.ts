@@ -7,8 +7,8 @@ import { identityOf } from '../../cli/identity.ts'
 import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { run } from '../support/run.ts'
+import { until } from '../support/until.ts'
 import { callAs, tokenOf } from './as-user.ts'
-import { until } from './laptop-users.ts'
 import { openLink, start } from './login-gateway.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')

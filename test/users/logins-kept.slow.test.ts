@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
 import { run } from '../support/run.ts'
+import { until } from '../support/until.ts'
 import { callAs } from './as-user.ts'
-import { until } from './laptop-users.ts'
 import { start } from './login-gateway.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')

@@ -8,9 +8,10 @@ import { send } from '../front/access-router.ts'
 import { streamed } from '../front/post.ts'
 import type { Workspace } from '../support/manifests.ts'
 import { marked } from '../support/processes-left.ts'
+import { until } from '../support/until.ts'
 import { startOwnLists } from '../upstreams/users/own-lists.ts'
 import { callAs, tokenOf } from './as-user.ts'
-import { about, start, until } from './laptop-users.ts'
+import { about, start } from './laptop-users.ts'
 
 const SPEC = {
   auth: { perUser: { secrets: { selector: { matchLabels: { for: 'own' } } } } },

@@ -13,6 +13,7 @@ import { createSink, EVERYTHING } from '../front/audit-router.ts'
 import { streamed } from '../front/post.ts'
 import { startRealRouter } from '../meta/real-router.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { startOwnLists } from '../upstreams/users/own-lists.ts'
 import { beginAs, callAs, tokenOf } from './as-user.ts'
 
@@ -78,10 +79,6 @@ async function listed(origin: string, user: string, path: string, list = 'tools'
   const message = (text.startsWith('{') ? JSON.parse(text) : streamed(text).at(-1)) as JsonObject
   const items = (message.result as JsonObject)[list] as { name: string }[]
   return items.map(({ name }) => name)
-}
-
-async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await reached())) await new Promise(setImmediate)
 }
 
 test('at the first search each user finds their own tools, and none that only others have', async t => {

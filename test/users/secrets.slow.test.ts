@@ -4,9 +4,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Workspace } from '../support/manifests.ts'
+import { until } from '../support/until.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { callAs, tokenOf } from './as-user.ts'
-import { type About, about, start, until } from './laptop-users.ts'
+import { type About, about, start } from './laptop-users.ts'
 
 const USERS = 50
 

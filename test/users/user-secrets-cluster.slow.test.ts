@@ -10,9 +10,9 @@ import { startRouter } from '../../router/router.ts'
 import { createKubernetesSource } from '../../router/source/kubernetes-source.ts'
 import { createWorld, isReady, type World } from '../operator/world.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { callAs, tokenOf } from './as-user.ts'
-import { until } from './laptop-users.ts'
 
 const skip = skipApiServer()
 const api = apiServerOfTests(skip)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { until } from '../../../test/support/until.ts'
 import { type AskingLegacy, startAskingLegacy } from '../../../test/upstreams/http/asking-legacy.ts'
 import { startAskingModern } from '../../../test/upstreams/http/asking-modern.ts'
 import { answer, startRude } from '../../../test/upstreams/http/rude.ts'
@@ -174,8 +175,4 @@ test('a subscriber that has left before its request leaves no subscription at th
 
 async function subscribedNowhere({ heard }: AskingLegacy): Promise<void> {
   await until(() => heard.entries.length === 0 || heard.entries.at(-1) === `unsubscribe ${ONE}`)
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
 }

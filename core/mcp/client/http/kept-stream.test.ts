@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { until } from '../../../../test/support/until.ts'
 import { answer, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
 import { createHttpUpstream } from './streamable.ts'
 
@@ -24,7 +25,3 @@ for (const status of [408, 425, 429])
     await until(() => clock.pending() === 1)
     assert.equal(server.log.filter(entry => entry === 'GET').length, 2)
   })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
-}

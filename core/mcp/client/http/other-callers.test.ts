@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { until } from '../../../../test/support/until.ts'
 import { CAN_ALL } from '../../../../test/upstreams/asking/questions.ts'
 import { startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
 import { answer, type Behaviour, raw, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
@@ -125,7 +126,3 @@ test('a change stream that ends after its first event is reopened with growing d
   end()
   await waits(1_000)
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
-}

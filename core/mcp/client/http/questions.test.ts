@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
+import { until } from '../../../../test/support/until.ts'
 import { ANSWERS, CAN_ALL, type Kind, QUESTIONS } from '../../../../test/upstreams/asking/questions.ts'
 import { startAskingLegacy } from '../../../../test/upstreams/http/asking-legacy.ts'
 import { type Behaviour, type Message, startRude, stream } from '../../../../test/upstreams/http/rude.ts'
@@ -294,7 +295,3 @@ test('a question that the server withdraws ends without an answer', async t => {
   await call(upstream, 'any', {}, { capabilities: CAN_ALL, ask })
   assert.deepEqual(replies, [])
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
-}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { until } from '../../../../test/support/until.ts'
 import {
   answer,
   type Behaviour,
@@ -276,7 +277,3 @@ test("clients' streams for messages between calls do not delay calls", async t =
   await until(() => server.log.filter(entry => entry === 'GET').length === 256)
   await Promise.all(clients.map(client => upstream.request(callOf({ ...call, client }), never)))
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setImmediate(resolve))
-}

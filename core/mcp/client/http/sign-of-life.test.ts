@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { until } from '../../../../test/support/until.ts'
 import { startAskingModern } from '../../../../test/upstreams/http/asking-modern.ts'
 import { answer, type Behaviour, hang, raw, startRude } from '../../../../test/upstreams/http/rude.ts'
 import { OURSELVES } from '../../caller.ts'
@@ -149,8 +150,4 @@ async function watched(t: TestContext, server: { url: string; close(): Promise<v
   upstream.onEvent(event => void events.push(event))
   await until(() => waits === 1)
   return { clock, upstream, events, waits: () => waits }
-}
-
-async function until(reached: () => boolean): Promise<void> {
-  while (!reached()) await new Promise(resolve => setImmediate(resolve))
 }

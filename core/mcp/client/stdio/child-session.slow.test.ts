@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
-import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { until } from '../../../../test/support/until.ts'
+import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
@@ -209,7 +210,7 @@ test('a server that floods its output with garbage is read slowly, and calls are
   const { session, warnings } = await open(t, 'late-garbage-flood')
   for (let round = 0; round < 3; round++)
     assert.equal(textOf(await session.request(toolCall('echo', { text: 'here' }), signal)), 'here')
-  assert.ok(await until(() => warnings.length === 5))
+  await until(() => warnings.length === 5)
   assert.ok(performance.now() - started > 1_000, '10,000 lines take two seconds')
 })
 
@@ -218,7 +219,7 @@ test('a server that asks too long a question without reading can die before the 
   const pid = Number(textOf(await session.request(toolCall('pid'), signal)))
   await session.request(toolCall('ask_unread', { bytes: 5 * MIB }), signal)
   const unread = faultOf(session.request(toolCall('echo', { text: 'x'.repeat(5 * MIB) }), signal))
-  assert.ok(await until(() => warnings.length > 0), 'the question was read')
+  await until('the question was read', () => warnings.length > 0)
   process.kill(pid, 'SIGKILL')
   assert.equal((await unread).code, 'upstream_died')
   await session.ended

@@ -1,7 +1,8 @@
 /** Real processes that behave badly, and how they end. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { groupLives, rudeCommand, until } from '../../../../test/upstreams/rude/rude.ts'
+import { until } from '../../../../test/support/until.ts'
+import { groupLives, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, type ChildDeps, type ChildSpec } from './child.ts'
 
@@ -59,7 +60,7 @@ test('a missing command or folder, a file that is no program, and an invalid var
 test('stop ends a child that ignores the end of its input and TERM', async t => {
   const code = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60_000); console.log(process.pid)"
   const { child, heard } = start(t, script(code))
-  assert.ok(await until(() => printed(/\d+\n/)(heard)))
+  await until(() => printed(/\d+\n/)(heard))
   const started = performance.now()
   await child.stop(200)
   assert.ok(performance.now() - started < 1_500)
@@ -71,7 +72,7 @@ test('stop ends grandchildren that hold the pipes and ignore TERM', async t => {
   const { child, heard } = start(t, rudeCommand('grandchildren'))
   child.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
   child.write('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pid"}}\n')
-  assert.ok(await until(() => printed(/"text":"(\d+)"/)(heard)))
+  await until(() => printed(/"text":"(\d+)"/)(heard))
   const group = Number(/"text":"(\d+)"/.exec(heard.stdout)?.[1])
   await child.stop(200)
   assert.equal(groupLives(group), false)
@@ -108,7 +109,7 @@ test('a child that does not read makes the writer wait', async t => {
 
 test('of much output on standard error, only the last 50 lines are kept', async t => {
   const { child, heard } = start(t, rudeCommand('stderr-flood'))
-  assert.ok(await until(() => heard.stderr.length >= 40))
+  await until(() => heard.stderr.length >= 40)
   assert.equal(child.stderr().length, 50)
   assert.match(child.stderr()[49] ?? '', /^noise noise/)
   await child.stop()

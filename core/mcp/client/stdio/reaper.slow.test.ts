@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { childrenOf, groupLives, rudeCommand, until } from '../../../../test/upstreams/rude/rude.ts'
+import { until } from '../../../../test/support/until.ts'
+import { childrenOf, groupLives, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, GATE } from './child.ts'
 import { type Reaper, startReaper } from './reaper.ts'
@@ -39,7 +40,7 @@ const anyLives = (groups: number[]) => groups.some(groupLives)
 test('after kill -9 of the gateway all servers end, also those that ignore TERM or have children', async t => {
   const { gateway, groups } = await startGateway(t, 'polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
   gateway.kill('SIGKILL')
-  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+  await until('no process is left', () => !anyLives(groups))
 })
 
 test('a killed reaper is started again and gets all groups', onLinux, async t => {
@@ -48,11 +49,11 @@ test('a killed reaper is started again and gets all groups', onLinux, async t =>
   const first = reaper()
   assert.ok(first)
   process.kill(first, 'SIGKILL')
-  assert.ok(await until(() => (reaper() ?? first) !== first), 'no new reaper')
+  await until('a new reaper runs', () => (reaper() ?? first) !== first)
   // the new reaper is a process before the gateway has written the groups into its pipe, which it does in the same turn
   await eventLoopTurn(gateway)
   gateway.kill('SIGKILL')
-  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+  await until('no process is left', () => !anyLives(groups))
 })
 
 test('the signals that end a terminal session do not end the reaper', onLinux, async t => {
@@ -61,7 +62,7 @@ test('the signals that end a terminal session do not end the reaper', onLinux, a
   assert.ok(reaper)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(reaper, signal)
   gateway.kill('SIGKILL')
-  assert.ok(await until(() => !anyLives(groups)), 'processes are left')
+  await until('no process is left', () => !anyLives(groups))
 })
 
 test('closing the reaper ends only the groups that it watches', async t => {

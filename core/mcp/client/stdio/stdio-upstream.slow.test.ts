@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { groupLives, rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { until } from '../../../../test/support/until.ts'
+import { groupLives, rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { UpstreamEvent } from '../../upstream.ts'
@@ -63,7 +64,7 @@ test('the process of a server without calls ends, and the next call starts it', 
   assert.equal(groupLives(first), true, 'the last call was 900 ms ago')
   clock.advance(200)
   assert.deepEqual(states(), ['starting', 'ready', 'asleep'])
-  assert.ok(await until(() => !groupLives(first)))
+  await until(() => !groupLives(first))
   assert.notEqual(await pid(), first)
   assert.deepEqual(states(), ['starting', 'ready', 'asleep', 'starting', 'ready'])
 })
@@ -83,7 +84,7 @@ test('when a client leaves, only its child ends', async t => {
   const [ann, bob] = [await pid('ann'), await pid('bob')]
   upstream.forget?.('ann')
   upstream.forget?.('eve')
-  assert.ok(await until(() => !groupLives(ann)))
+  await until(() => !groupLives(ann))
   assert.equal(await pid('bob'), bob)
   const shared = open(t, 'polite')
   const one = await shared.pid('ann')
@@ -94,7 +95,7 @@ test('when a client leaves, only its child ends', async t => {
 test('a server that is kept running starts without a call and never sleeps', async t => {
   const clock = createManualClock()
   const { upstream, states, pid } = open(t, 'polite', { clock, idleAfterMs: 1_000, min: 1 })
-  assert.ok(await until(() => upstream.state === 'ready'))
+  await until(() => upstream.state === 'ready')
   clock.advance(1_000_000)
   await pid()
   assert.deepEqual(states(), ['starting', 'ready'])
@@ -234,7 +235,7 @@ test('each client has its own child, and so does each call without a client', as
   const [a, again, b, unnamed, other] = await Promise.all([pid('a'), pid('a'), pid('b'), pid(), pid()])
   assert.equal(a, again)
   assert.equal(new Set([a, b, unnamed, other]).size, 4)
-  assert.ok(await until(() => !groupLives(unnamed) && !groupLives(other)))
+  await until(() => !groupLives(unnamed) && !groupLives(other))
   assert.ok(groupLives(a) && groupLives(b))
 })
 
@@ -243,7 +244,7 @@ test('at maxClients the child that was idle longest ends; if all are busy, the c
   const [a, b] = [await pid('a'), await pid('b')]
   await pid('a')
   const c = await pid('c')
-  assert.ok(await until(() => !groupLives(b)))
+  await until(() => !groupLives(b))
   assert.equal(await pid('a'), a)
   const hanging = ['a', 'c'].map(client =>
     faultOf(upstream.request(callOf({ ...toolCall('hang'), client }), signal)),
@@ -277,7 +278,7 @@ test('the child of each client goes to sleep independently', async t => {
   clock.advance(600)
   const b = await pid('b')
   clock.advance(600)
-  assert.ok(await until(() => !groupLives(a)))
+  await until(() => !groupLives(a))
   assert.ok(groupLives(b))
   assert.deepEqual(states(), ['starting', 'ready'])
   clock.advance(600)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type CallOptions, callOf } from '../../../../test/support/call.ts'
+import { until } from '../../../../test/support/until.ts'
 import {
   ANSWERS,
   askingCommand,
@@ -9,7 +10,7 @@ import {
   type Kind,
   NOTE_URI,
 } from '../../../../test/upstreams/asking/questions.ts'
-import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import type { JsonObject } from '../../../json.ts'
 import { type Ask, OURSELVES } from '../../caller.ts'
@@ -257,7 +258,7 @@ for (const kind of ['legacy', 'modern'] as const)
   test(`a ${kind} child sends list_changed, and progress of a call`, async t => {
     const { call, events } = open(t, askingCommand(kind), 'shared')
     await call('grow')
-    assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
+    await until(() => events.some(event => event.kind === 'listChanged'))
     const heard: Notification[] = []
     await call(
       'progress',
@@ -294,6 +295,6 @@ test('list_changed counts only if the child of discovery sends it, not the child
   const { call, events } = open(t, askingCommand('legacy'))
   await call('grow')
   await call('grow', {}, { client: DISCOVERY_CLIENT })
-  assert.ok(await until(() => events.some(event => event.kind === 'listChanged')))
+  await until(() => events.some(event => event.kind === 'listChanged'))
   assert.equal(events.filter(event => event.kind === 'listChanged').length, 1)
 })
