@@ -11,6 +11,7 @@ import type { KubeObject } from '../core/kube/object.ts'
 import { createLog } from '../core/log.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../test/support/api-server.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
+import { until } from '../test/support/until.ts'
 import { type ControllerSet, LEASE_NAME, type OperatorContext, startOperator } from './operator.ts'
 import { createApplier } from './runtime/apply.ts'
 import { Queue } from './runtime/queue.ts'
@@ -216,12 +217,8 @@ async function lease(namespace: string): Promise<Lease> {
   return (await api.client.get<Lease>(ref)) as Lease
 }
 
-function untilReady(port: number): Promise<void> {
+function untilReady(port: number): Promise<true> {
   return until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
-}
-
-async function until(holds: () => Promise<boolean | undefined>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20))
 }
 
 function server(name: string, namespace: string): KubeObject {

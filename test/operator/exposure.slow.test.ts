@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { V1Ingress } from '@kubernetes/client-node'
-import { delay, systemClock } from '../../core/async.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { HTTP_ROUTE } from '../../operator/plan/exposure.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { conditionOf, createWorld, reasonOf, type World } from './world.ts'
 
 const skip = skipApiServer()
@@ -25,7 +25,7 @@ const api = apiServerOfTests(skip)
 test('an Ingress is created, changed and deleted as the manifest says', { skip }, async t => {
   const world = await createWorld(t, api().access, 'by-ingress')
   await expose(world, { ingress: { host: 'a.example.com', className: 'nginx' } })
-  const made = await untilThere(() => ingress(world))
+  const made = await until(() => ingress(world))
   assert.equal(made.spec?.rules?.[0]?.host, 'a.example.com')
   await expose(world, { ingress: { host: 'b.example.com' } })
   await until(async () => (await ingress(world))?.spec?.rules?.[0]?.host === 'b.example.com')
@@ -47,7 +47,7 @@ test('the status reports a missing Gateway API; once it is installed the route i
   await api().kubectl(['apply', '--server-side', '-f', join(gatewayApiFolder(), ROUTES)])
   await api().kubectl(['wait', '--for=condition=Established', 'crd/httproutes.gateway.networking.k8s.io'])
   world.clock.advance(60_000)
-  const made = await untilThere(() => route(world))
+  const made = await until(() => route(world))
   assert.deepEqual(made.spec.hostnames, ['mcp.example.com'])
   await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') !== 'Invalid')
   await expose(world, undefined)
@@ -71,17 +71,4 @@ function ingress(world: World) {
 
 function route(world: World) {
   return world.get<Route>(HTTP_ROUTE.apiVersion, HTTP_ROUTE.kind, 'tools-gateway')
-}
-
-async function untilThere<T>(find: () => Promise<T | undefined>): Promise<T> {
-  let found: T | undefined
-  await until(async () => {
-    found = await find()
-    return found !== undefined
-  })
-  return found as T
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(systemClock, 20)
 }

@@ -1,7 +1,6 @@
 /** Gateways from manifest to what their routers are fed, against a real API server and real MCP servers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { V1ConfigMap, V1Deployment, V1Role } from '@kubernetes/client-node'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { decodeFeed } from '../../core/catalog/feed-text.ts'
@@ -9,6 +8,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { runRouter, startRouter } from './router.ts'
@@ -53,7 +53,7 @@ test('a gateway that asks for token reviews that are not enabled runs no router,
     (await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', 'tools-gateway'))?.spec?.replicas
   await world.gateway('tools', { router })
   await world.untilGateway('tools', gateway => reasonOf(gateway, 'Ready') === 'Starting')
-  while ((await replicas()) !== 1) await sleep(20)
+  await until(async () => (await replicas()) === 1)
   await world.gateway('tools', {
     router,
     auth: { anonymous: 'Deny', jwt: [], serviceAccounts: { audiences: ['a'], review: '60s' } },
@@ -203,11 +203,11 @@ test('routers are replaced if their ServiceAccount is, since the tokens of the o
   }
   const account = async () =>
     (await world.get('v1', 'ServiceAccount', 'tools-gateway'))?.metadata.uid ?? 'deleted'
-  while ((await template()) === undefined) await sleep(20)
+  await until(template)
   const before = await account()
   assert.equal(await template(), before)
   await world.delete('ServiceAccount', 'tools-gateway')
-  while ((await template()) === before) await sleep(20)
+  await until(async () => (await template()) !== before)
   assert.equal(await template(), await account())
 })
 
@@ -256,20 +256,18 @@ function secret(name: string, values: Record<string, string>): KubeObject {
 }
 
 /** The feed once it names these servers, and a list of each. */
-async function untilFed(
+function untilFed(
   world: World,
   gateway: string,
   servers: string[],
   listed: string[] = servers,
 ): Promise<RouterFeed> {
-  const end = performance.now() + 20_000
-  for (;;) {
+  return until(`the feed of ${gateway} has ${servers} and lists of ${listed}`, async () => {
     const found = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', `${gateway}-router`)
     const text = found?.binaryData?.feed
     const feed = text ? decodeFeed(Buffer.from(text, 'base64')) : undefined
     const names = feed?.config.servers.map(({ name }) => name)
     if (feed && `${names}` === `${servers}` && `${Object.keys(feed.slices)}` === `${listed}`) return feed
-    if (performance.now() > end) throw new Error(`the feed stays ${JSON.stringify(feed)}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
+    throw new Error(JSON.stringify(feed))
+  })
 }

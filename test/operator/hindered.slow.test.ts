@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { V1Secret } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { answer, startRude } from '../upstreams/http/rude.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
 
@@ -42,9 +43,9 @@ test('objects that a rule of the cluster refuses are reported, and created once 
 
   await api().kubectl(['delete', 'resourcequota', '--all', '-n', 'quota'])
   world.clock.advance(60_000)
-  await untilThere(() => world.get('apps/v1', 'Deployment', 'mcp-packaged'))
+  await until(() => world.get('apps/v1', 'Deployment', 'mcp-packaged'))
   await world.until('rude', isReady)
-  await untilThere(() => world.get('apps/v1', 'Deployment', 'all-gateway'))
+  await until(() => world.get('apps/v1', 'Deployment', 'all-gateway'))
 })
 
 test('an object with one of our names and another owner is never changed', { skip }, async t => {
@@ -58,18 +59,10 @@ test('an object with one of our names and another owner is never changed', { ski
   assert.equal(await world.get('apps/v1', 'Deployment', 'mcp-web'), undefined)
   await world.delete('Secret', 'mcp-web')
   world.clock.advance(60_000)
-  await untilThere(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
+  await until(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
 })
 
 function theirSecret(name: string): Kube<V1Secret> {
   const data = { whose: Buffer.from('theirs').toString('base64') }
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, data }
-}
-
-async function untilThere<T>(find: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await find()
-    if (found) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Role } from '@kubernetes/client-node'
-import { delay, systemClock } from '../../core/async.ts'
 import { loginsName } from '../../core/catalog/login-records.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { createLog } from '../../core/log.ts'
@@ -10,11 +9,11 @@ import type { McpGatewaySpec } from '../../crds/gateway.ts'
 import { createLoginKeeper } from '../../operator/runtime/keep-logins.ts'
 import { createOperatorMetrics } from '../../operator/runtime/operator-metrics.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startHoldingProxy } from './holding-proxy.ts'
 import { createWorld, reasonOf, type World } from './world.ts'
 
 const skip = skipApiServer()
-const POLL_MS = 20
 const NAMESPACE = 'logins'
 const ID = 'a'.repeat(64)
 const SECRET = loginsName('notes', ID)
@@ -49,9 +48,8 @@ test('a login that is written while the objects of its server are being written 
 /** Until the gateway's routers may read the Secret. */
 async function untilReadable(world: World, secret: string): Promise<void> {
   const api = 'rbac.authorization.k8s.io/v1'
-  for (;;) {
+  await until(`the routers may read ${secret}`, async () => {
     const role = await world.get<Kube<V1Role>>(api, 'Role', 'tools-gateway')
-    if (role?.rules?.some(({ resourceNames }) => resourceNames?.includes(secret))) return
-    await delay(systemClock, POLL_MS)
-  }
+    return role?.rules?.some(({ resourceNames }) => resourceNames?.includes(secret))
+  })
 }

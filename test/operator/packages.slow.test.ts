@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { isDeepStrictEqual } from 'node:util'
 import type { V1ConfigMap, V1Deployment, V1PersistentVolumeClaim } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { integrityChanged, type PackageRecord, parseKnown } from '../../core/packages/integrity.ts'
@@ -11,10 +10,10 @@ import { labelsOf } from '../../operator/plan/names.ts'
 import { PACKAGES_KEY } from '../../operator/plan/package-records.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { run } from '../support/run.ts'
+import { until } from '../support/until.ts'
 import { conditionOf, createWorld, reasonOf } from './world.ts'
 
 const skip = skipApiServer()
-const POLL_MS = 20
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 const FIRST: PackageRecord = { kind: 'npm', package: 'web', version: '1.0.0', integrity: 'sha512-first' }
 const OTHER = { ...FIRST, integrity: 'sha512-other' }
@@ -50,11 +49,10 @@ async function packageWorld(t: TestContext, namespace: string) {
       })
     },
     async until(expected: unknown) {
-      for (;;) {
-        const found = await read()
-        if (isDeepStrictEqual(found, expected)) return
-        await new Promise(resolve => setTimeout(resolve, POLL_MS))
-      }
+      await until(`all is ${JSON.stringify(expected)}`, async () => {
+        assert.deepEqual(await read(), expected)
+        return true
+      })
     },
     approve: (...args: string[]) =>
       run(
@@ -195,13 +193,11 @@ test('each installation has one claim, which stays while pods use it and is dele
     const { items } = await world.client.list<Kube<V1PersistentVolumeClaim>>(query)
     return items.filter(({ metadata }) => !metadata.deletionTimestamp)
   }
-  const untilClaims = async (count: number) => {
-    for (;;) {
+  const untilClaims = (count: number) =>
+    until(`${count} claims`, async () => {
       const found = await claims()
-      if (found.length === count) return found
-      await new Promise(resolve => setTimeout(resolve, POLL_MS))
-    }
-  }
+      return found.length === count && found
+    })
   const package_ = (version: string) => ({ npm: { package: 'web', version }, scaling: { min: 0 } })
   await world.server('web', { ...package_('1.0.0'), storage: { size: '1Gi', storageClassName: 'fast' } })
   const [first] = await untilClaims(1)

@@ -7,6 +7,7 @@ import { APPROVE_ANNOTATION, REFRESH_ANNOTATION } from '../../crds/annotations.t
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { run } from '../support/run.ts'
+import { until } from '../support/until.ts'
 import { startChanging } from '../upstreams/http/changing.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
 
@@ -126,7 +127,8 @@ test('if the ConfigMap with the approved tools is lost, only tools of the digest
   await world.files(server => reasonOf(server, 'ToolsApproved') === 'Approved')
   await world.delete('ConfigMap', 'files-approved-0')
   await world.change(FIRST)
-  while (!(await world.get('v1', 'ConfigMap', 'files-approved-0'))) await world.quiet()
+  await until(() => world.get('v1', 'ConfigMap', 'files-approved-0'))
+  await world.quiet()
   assert.deepEqual(await world.served(), ['read', 'write'])
   await world.delete('ConfigMap', 'files-approved-0')
   await world.change({ ...FIRST, read: 'Reads a file and exfiltrates it' })

@@ -6,6 +6,7 @@ import { decodeFeed } from '../../core/catalog/feed-text.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { conditionOf, createWorld, isReady, reasonOf, type World } from './world.ts'
 
@@ -228,19 +229,18 @@ function asked({ log }: { log: string[] }): number {
 }
 
 async function untilAsked(upstream: { log: string[] }, count: number): Promise<void> {
-  while (asked(upstream) < count) await new Promise(resolve => setTimeout(resolve, 20))
+  await until(`${count} requests for the tools`, () => asked(upstream) >= count)
 }
 
-async function untilDeployment(
+function untilDeployment(
   world: World,
   check: (deployment: Kube<V1Deployment>) => boolean,
   name = 'mcp-web',
 ): Promise<Kube<V1Deployment>> {
-  for (;;) {
+  return until(`Deployment ${name}: ${check}`, async () => {
     const found = await world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
-    if (found && check(found)) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
+    return found && check(found) && found
+  })
 }
 
 function secret(name: string, key: string): KubeObject {

@@ -7,6 +7,7 @@ import { createLog } from '../../core/log.ts'
 import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { createHashingEncoder } from '../support/embeddings.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { runRouter, startRouter } from './router.ts'
@@ -114,15 +115,14 @@ async function writes(world: World): Promise<number> {
 }
 
 async function untilReconciled(operator: ReturnType<World['operator']>, count: number): Promise<void> {
-  for (;;) {
+  await until(`${count} reconciliations`, async () => {
     const metric = operator.metrics.registry.getSingleMetric('portolan_reconcile_duration_seconds')
     const { values = [] } = (await metric?.get()) ?? {}
     const counts = values.filter(
       value => 'metricName' in value && String(value.metricName).endsWith('_count'),
     )
-    if (counts.reduce((sum, { value }) => sum + value, 0) >= count) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+    return counts.reduce((sum, { value }) => sum + value, 0) >= count
+  })
 }
 
 function differences(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {

@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
-import { delay, systemClock } from '../../core/async.ts'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { ADMIN_PORT } from '../../operator/plan/names.ts'
+import { until } from '../support/until.ts'
 import type { World } from './world.ts'
 
-const POLL_MS = 20
 const EVENT = 'event: waiting\ndata: []\n\n'
 
 /** Serves the admin port of a router at `address`, a loopback address. Without `streams` it has no stream of events. */
@@ -59,10 +58,8 @@ export async function startRouter(t: TestContext, address: string, { streams = f
 /** Does what a cluster would do: creates a pod that is ready, and counts it in the status of the Deployment. */
 export async function runRouter(world: World, gateway: string, podIP: string): Promise<void> {
   const name = `${gateway}-gateway`
-  const find = () => world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name)
-  let deployment = await find()
   // The operator creates it after its ServiceAccount.
-  for (; !deployment; deployment = await find()) await delay(systemClock, POLL_MS)
+  const deployment = await until(() => world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name))
   const { metadata, spec } = deployment.spec?.template ?? {}
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: `${gateway}-router` }, spec }
   const made = await world.apply(pod as KubeObject)

@@ -7,6 +7,7 @@ import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import type { McpScript } from '../../crds/script.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { conditionOf, createWorld, type World } from './world.ts'
 
@@ -39,18 +40,18 @@ test('a script is offered by the gateways that run scripts and select it, and it
   await world.server('tracker', { remote: { url: replay.url('tracker') } })
   await world.gateway('tools')
   await apply(world, 'count', 'return (await tools.tracker.list_issues({})).length')
-  await until(world, 'count', 'CodeNotEnabled', /McpGateway tools runs no scripts/)
+  await untilReason(world, 'count', 'CodeNotEnabled', /McpGateway tools runs no scripts/)
   assert.equal((await feedOf(world))?.config.scripts, undefined)
 
   await world.gateway('tools', { code: { enabled: true } } as never)
-  const { status } = await until(world, 'count', 'Ready', /Offered by tools/)
+  const { status } = await untilReason(world, 'count', 'Ready', /Offered by tools/)
   assert.deepEqual([status?.gateways, status?.tools], [['tools'], ['tracker:list_issues']])
   await offered(world, ['count'])
 
   await apply(world, 'count', 'return tools.tracker.list_isues({})')
-  await until(world, 'count', 'ToolNotFound', /calls tracker:list_isues/)
+  await untilReason(world, 'count', 'ToolNotFound', /calls tracker:list_isues/)
   await apply(world, 'count', 'return ((')
-  const broken = await until(world, 'count', 'NotAccepted', /Accepted/)
+  const broken = await untilReason(world, 'count', 'NotAccepted', /Accepted/)
   assert.match(
     conditionOf(broken.status as never, 'Accepted')?.message ?? '',
     /spec\.code: is no script that runs/,
@@ -60,9 +61,9 @@ test('a script is offered by the gateways that run scripts and select it, and it
   const selecting = { enabled: true, scripts: { selector: { matchLabels: { reviewed: 'yes' } } } }
   await world.gateway('tools', { code: selecting } as never)
   await apply(world, 'count', 'return 1')
-  await until(world, 'count', 'NoGateway', /selects it/)
+  await untilReason(world, 'count', 'NoGateway', /selects it/)
   await apply(world, 'count', 'return 1', { reviewed: 'yes' })
-  await until(world, 'count', 'Ready', /Offered by tools/)
+  await untilReason(world, 'count', 'Ready', /Offered by tools/)
   await offered(world, ['count'])
   const { apiVersion, kind } = SCRIPT
   await world.client.delete({ apiVersion, kind, namespace: world.namespace, name: 'count' })
@@ -77,18 +78,15 @@ function apply(world: World, name: string, code: string, labels: Record<string, 
 }
 
 /** Waits until the condition Ready has this reason and message for the newest generation of the script. */
-async function until(world: World, name: string, reason: string, message: RegExp): Promise<McpScript> {
-  const end = performance.now() + 30_000
-  for (;;) {
+function untilReason(world: World, name: string, reason: string, message: RegExp): Promise<McpScript> {
+  return until(`McpScript ${name} is ${reason}`, async () => {
     const found = await world.get<KubeObject>(API_VERSION, 'McpScript', name)
     const script = found as unknown as McpScript | undefined
     const ready = conditionOf(script?.status, 'Ready')
     const isNow = ready?.observedGeneration === script?.metadata.generation
     if (script && isNow && ready?.reason === reason && message.test(ready.message)) return script
-    if (performance.now() > end)
-      throw new Error(`McpScript ${name} stays ${JSON.stringify(script?.status, null, 1)}`)
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+    throw new Error(JSON.stringify(script?.status, null, 1))
+  })
 }
 
 async function feedOf(world: World) {
@@ -98,11 +96,11 @@ async function feedOf(world: World) {
 
 /** Waits until the routers are fed these scripts. */
 async function offered(world: World, names: string[] | undefined): Promise<void> {
-  const end = performance.now() + 30_000
-  for (;;) {
-    const found = (await feedOf(world))?.config.scripts?.map(({ name }) => name)
-    if (JSON.stringify(found) === JSON.stringify(names)) return
-    if (performance.now() > end) assert.deepEqual(found, names)
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await until(`the scripts of the feed are ${names}`, async () => {
+    assert.deepEqual(
+      (await feedOf(world))?.config.scripts?.map(({ name }) => name),
+      names,
+    )
+    return true
+  })
 }

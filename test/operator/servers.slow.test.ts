@@ -6,6 +6,7 @@ import { readCatalog } from '../../core/kube/catalog.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { REFRESH_ANNOTATION } from '../../crds/annotations.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../upstreams/http/oauth-server.ts'
 import { answer, raw, startRude, stream } from '../upstreams/http/rude.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
@@ -208,7 +209,7 @@ test('deleted slices are written again', { skip }, async t => {
   await world.server('rude', { remote: { url: rude.url } })
   await world.until('rude', isReady)
   await world.delete('ConfigMap', 'rude-catalog-0')
-  await untilThere(() => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0'))
+  await until(() => world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'rude-catalog-0'))
 })
 
 test('changed labels and annotations of slices are restored, without recreating the slices', {
@@ -225,7 +226,7 @@ test('changed labels and annotations of slices are restored, without recreating 
   const metadata = { labels: bare, annotations: { 'portolan.dev/catalog-digest': null } }
   const patch = JSON.stringify({ metadata })
   await api().kubectl(['patch', 'configmap/rude-catalog-0', '-n', 'stripped', '--type=merge', '-p', patch])
-  const mended = await untilThere(async () => {
+  const mended = await until(async () => {
     const now = await slice()
     return now?.metadata.annotations?.['portolan.dev/catalog-digest'] ? now : undefined
   })
@@ -238,14 +239,6 @@ function secret(name: string, values: Record<string, string>): Kube<V1Secret> {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, data: Object.fromEntries(data) }
 }
 
-async function untilThere<T>(find: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await find()
-    if (found) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}
-
 async function logged(log: readonly string[], entry: string, count: number): Promise<void> {
-  await untilThere(async () => log.filter(other => other === entry).length >= count || undefined)
+  await until(async () => log.filter(other => other === entry).length >= count || undefined)
 }

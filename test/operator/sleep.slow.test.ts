@@ -8,6 +8,7 @@ import { createConnector } from '../../core/mcp/client/connector.ts'
 import { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { runRouter, startRouter } from './router.ts'
 import { createWorld, isReady, reasonOf, type World } from './world.ts'
@@ -54,7 +55,7 @@ test('an unused server falls asleep, causes no writes and gets no requests for a
   await world.roll('mcp-web', 1)
   await world.until('web', isReady)
   // Its lists are read again at each wake.
-  while (upstream.log.length === asked) await new Promise(resolve => setTimeout(resolve, 50))
+  await until(() => upstream.log.length !== asked)
 })
 
 test('a changed manifest wakes a sleeping server once', { skip }, async t => {
@@ -105,7 +106,7 @@ test('a waiting call is found by polling when the stream of its router is broken
   await untilAsleep(world, router)
   await world.quiet()
   router.breaks()
-  while (router.isFollowed()) await new Promise(resolve => setTimeout(resolve, 20))
+  await until(() => !router.isFollowed())
   router.reportsWaiting()
   const began = performance.now()
   await untilReplicas(world, 1)
@@ -251,11 +252,10 @@ async function untilFeed(
   check: (sleep: { asleep: boolean } | undefined) => boolean,
 ): Promise<void> {
   await world.until('web', () => true)
-  for (;;) {
+  await until(`the sleep of web in the feed: ${check}`, async () => {
     const feed = await world.get<Kube<V1ConfigMap>>('v1', 'ConfigMap', 'tools-router')
     const bytes = feed?.binaryData?.feed
     const config = bytes ? decodeFeed(Buffer.from(bytes, 'base64')).config : undefined
-    if (check(config?.servers.find(({ name }) => name === 'web')?.sleep)) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+    return check(config?.servers.find(({ name }) => name === 'web')?.sleep)
+  })
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { V1Secret, V1Service } from '@kubernetes/client-node'
-import { delay, systemClock } from '../../core/async.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { FORMER_MS } from '../../operator/controllers/certificates.ts'
 import { createSelfSigned, LIFETIME_MS } from '../../operator/runtime/self-signed.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { conditionOf, createWorld, type World } from './world.ts'
 
 const skip = skipApiServer()
@@ -92,13 +92,11 @@ async function certificateOf(world: World): Promise<string | undefined> {
   return textOf(await world.get<Kube<V1Secret>>('v1', 'Secret', 'mcp-web.tls'), 'tls.crt')
 }
 
-async function untilCertificate(world: World, check: (certificate: string) => boolean): Promise<string> {
-  let found: string | undefined
-  await until(async () => {
-    found = await certificateOf(world)
-    return found !== undefined && check(found)
+function untilCertificate(world: World, check: (certificate: string) => boolean): Promise<string> {
+  return until(`a certificate: ${check}`, async () => {
+    const found = await certificateOf(world)
+    return found !== undefined && check(found) && found
   })
-  return found ?? ''
 }
 
 async function untilTrusted(world: World, certificates: string[]): Promise<void> {
@@ -111,12 +109,4 @@ async function untilTrusted(world: World, certificates: string[]): Promise<void>
 function textOf(secret: Kube<V1Secret> | undefined, key: string): string | undefined {
   const value = secret?.data?.[key]
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString()
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 30_000
-  while (!(await holds())) {
-    assert.ok(performance.now() < end, 'the condition did not hold within 30 s')
-    await delay(systemClock, 20)
-  }
 }

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
-import { delay, systemClock } from '../../core/async.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 import { conditionOf, createWorld, isReady, reasonOf, type World } from './world.ts'
 
@@ -75,7 +75,7 @@ async function readyWorld(t: TestContext, namespace: string): Promise<World> {
   const world = await createWorld(t, api().access, namespace, { connectors: { server } })
   for (const name of NAMES) {
     await world.server(name, { npm })
-    while (!(await deployment(world, name))) await delay(systemClock, 20)
+    await until(`a Deployment of ${name}`, () => deployment(world, name))
     await world.roll(`mcp-${name}`, 1)
   }
   for (const name of NAMES) await world.until(name, isReady)
@@ -112,12 +112,12 @@ async function changed(world: World): Promise<string[]> {
 }
 
 async function untilChanged(world: World, count: number): Promise<string[]> {
-  for (;;) {
+  const names = await until(`${count} changed Deployments`, async () => {
     const names = await changed(world)
-    assert.ok(names.length <= count)
-    if (names.length === count) return names
-    await delay(systemClock, 20)
-  }
+    return names.length >= count && names
+  })
+  assert.equal(names.length, count)
+  return names
 }
 
 function deployment(world: World, name: string): Promise<Kube<V1Deployment> | undefined> {

@@ -10,6 +10,7 @@ import { ENCODER_ID } from '../../core/encoder/minilm.ts'
 import { readCatalog } from '../../core/kube/catalog.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { skipModel, testModelFile } from '../support/model.ts'
+import { until } from '../support/until.ts'
 import { startReplay } from '../upstreams/replay/replay.ts'
 import { createWorld, isReady, type World } from './world.ts'
 
@@ -82,15 +83,14 @@ async function openModel(t: TestContext): Promise<{ encoder: SentenceEncoder; en
 }
 
 /** Waits until the slices contain vectors; returns the catalog in them. */
-async function untilVectors(
+function untilVectors(
   { client, namespace }: World,
   server: string,
 ): Promise<ServerCatalog & Required<Pick<ServerCatalog, 'vectors'>>> {
-  for (;;) {
+  return until(`${server} has vectors`, async () => {
     const { vectors, ...catalog } = await readCatalog(client, namespace, server, undefined, never)
-    if (vectors) return { ...catalog, vectors }
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
+    return vectors && { ...catalog, vectors }
+  })
 }
 
 function cosine(a: Vector, b: Vector | undefined): number {

@@ -13,9 +13,9 @@ import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { type Connectors, createControllers } from '../../operator/controllers/controllers.ts'
 import { type OpenEncoder, type Operator, startOperator } from '../../operator/operator.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
+import { until } from '../support/until.ts'
 import { createShiftingClock, type ShiftingClock } from './shifting-clock.ts'
 
-const POLL_MS = 20
 const LIMIT_MS = 30_000
 const RESYNC_MS = 24 * 60 * 60_000
 const manager = { fieldManager: 'test', force: true }
@@ -183,15 +183,16 @@ function reading(
   client: KubeClient,
   namespace: string,
 ): Pick<World, 'get' | 'until' | 'untilGateway' | 'quiet'> {
-  const until = async <T>(kind: string, name: string, check: (object: T) => boolean) => {
-    const end = performance.now() + LIMIT_MS
-    for (;;) {
-      const found = (await client.get({ apiVersion: API_VERSION, kind, namespace, name })) as T | undefined
-      if (found && check(found)) return found
-      if (performance.now() > end) throw new Error(`${kind} ${name} stays ${JSON.stringify(found, null, 1)}`)
-      await delay(systemClock, POLL_MS)
-    }
-  }
+  const untilObject = <T>(kind: string, name: string, check: (object: T) => boolean) =>
+    until(
+      `${kind} ${name}: ${check}`,
+      async () => {
+        const found = (await client.get({ apiVersion: API_VERSION, kind, namespace, name })) as T | undefined
+        if (found && check(found)) return found
+        throw new Error(JSON.stringify(found, null, 1))
+      },
+      LIMIT_MS,
+    )
   const versions = async () => {
     const lists = await Promise.all(
       KINDS.map(([apiVersion, kind]) => client.list({ apiVersion, kind, namespace })),
@@ -203,8 +204,8 @@ function reading(
   }
   return {
     get: (apiVersion, kind, name) => client.get({ apiVersion, kind, namespace, name }),
-    until: (name, check) => until<McpServer>('McpServer', name, check),
-    untilGateway: (name, check) => until<McpGateway>('McpGateway', name, check),
+    until: (name, check) => untilObject<McpServer>('McpServer', name, check),
+    untilGateway: (name, check) => untilObject<McpGateway>('McpGateway', name, check),
     async quiet() {
       for (let before = await versions(); ; ) {
         await delay(systemClock, QUIET_MS)
