@@ -21,6 +21,7 @@ import { delay, systemClock } from '../core/async.ts'
 import { legacy, post } from '../test/front/post.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { marked, untilGone } from '../test/support/processes-left.ts'
+import { until } from '../test/support/until.ts'
 import { startRegistry } from '../test/upstreams/registry.ts'
 import { rudeCommand } from '../test/upstreams/rude/rude.ts'
 
@@ -50,10 +51,9 @@ function run(t: TestContext, args: string[], { env, user }: Options = {}) {
 }
 
 async function untilReady(port: number, child: ChildProcess): Promise<string> {
-  while ((await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status !== 200) {
-    assert.equal(child.exitCode, null)
-    await delay(systemClock, 10)
-  }
+  const hasEnded = () => child.exitCode !== null
+  await until(async () => hasEnded() || (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200)
+  assert.equal(child.exitCode, null)
   return `http://127.0.0.1:${port}/mcp`
 }
 

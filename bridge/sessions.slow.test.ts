@@ -145,14 +145,12 @@ test('a child asks its own client, during a call and between calls, and gets the
   t.after(() => client.close())
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///mine' }] }))
   await client.connect(new StreamableHTTPClientTransport(new URL(bridge.url)))
-  const heard = async (id: string) => {
-    for (;;) {
+  const heard = (id: string) =>
+    until(`an answer to ${id}`, async () => {
       const { content } = await client.callTool({ name: 'seen' })
       const seen: JsonObject[] = JSON.parse(textOf({ result: { content } as JsonObject }))
-      const answer = seen.find(message => message.id === id)
-      if (answer) return answer
-    }
-  }
+      return seen.find(message => message.id === id)
+    })
   const roots = { roots: [{ uri: 'file:///mine' }] }
   await client.callTool({ name: 'ask', arguments: { method: 'roots/list' } })
   assert.deepEqual((await heard('ask-roots/list')).result, roots)
@@ -166,13 +164,11 @@ test('the question of a child whose client has no stream fails', async t => {
   const bridge = await startSessionBridge(t)
   const session = await openSession(bridge)
   await session.call('say_later', { method: 'roots/list', id: 'later' })
-  for (;;) {
+  const answer = await until('an answer to the question', async () => {
     const seen: JsonObject[] = JSON.parse(await session.call('seen'))
-    const answer = seen.find(({ id }) => id === 'later')
-    if (!answer) continue
-    assert.equal((answer.error as JsonObject).code, -32601)
-    break
-  }
+    return seen.find(({ id }) => id === 'later')
+  })
+  assert.equal((answer.error as JsonObject).code, -32601)
 })
 
 test('a notification of an unknown method reaches the client of its session', async t => {

@@ -23,6 +23,7 @@ import { callOf } from '../test/support/call.ts'
 import { createLeapClock } from '../test/support/leap-clock.ts'
 import { callTool } from '../test/support/mcp.ts'
 import { untilGone } from '../test/support/processes-left.ts'
+import { until } from '../test/support/until.ts'
 import { rudeCommand, textOf, toolCall } from '../test/upstreams/rude/rude.ts'
 import { MAX_STREAMS } from './bridge.ts'
 
@@ -219,11 +220,11 @@ test('a call is cancelled at the child if its caller disconnects', async t => {
   assert.equal(streamed((await post(url, progress)).text).length, 4)
   gone.abort()
   await assert.rejects(call)
-  for (;;) {
+  await until('the child is told of the end', async () => {
     const { content } = await callTool(url, 'seen', {})
     const seen: JsonObject[] = JSON.parse(content[0]?.text ?? '[]')
-    if (seen.some(({ method }) => method === 'notifications/cancelled')) break
-  }
+    return seen.some(({ method }) => method === 'notifications/cancelled')
+  })
 })
 
 test('requests, except for health checks, need the token; a token that was replaced stays valid for a while', async t => {

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { createTokenCounter, toolText } from '../core/tokens.ts'
 import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { callTool, discoverTools } from '../test/support/mcp.ts'
+import { until } from '../test/support/until.ts'
 import { answer, startRude } from '../test/upstreams/http/rude.ts'
 import type { LocalGateway, LocalOptions } from './local-gateway.ts'
 import type { ServerStatusLine } from './local-status.ts'
@@ -19,7 +19,7 @@ const polite = scriptCommand(RUDE, 'polite')
 
 type Running = LocalGateway & {
   findings: Findings[]
-  until(reached: () => boolean): Promise<void>
+  until(reached: () => boolean): Promise<true>
   server(name: string): ServerStatusLine
 }
 
@@ -35,19 +35,17 @@ async function start(
     ...options,
   })
   t.after(() => gateway.close())
-  const until = async (reached: () => boolean) => {
-    for (let tries = 0; !reached(); tries++) {
-      assert.ok(tries < 1_000, `not reached: ${JSON.stringify(gateway.status(), null, 1)}`)
-      await wait(10)
-    }
-  }
+  const untilReached = (reached: () => boolean) =>
+    until(String(reached), () => {
+      if (reached()) return true
+      throw new Error(JSON.stringify(gateway.status(), null, 1))
+    })
   const server = (name: string) => {
     const found = gateway.status().servers.find(other => other.name === name)
     assert.ok(found, `no server ${name}`)
     return found
   }
-  await until(() => gateway.ready())
-  return Object.assign(gateway, { findings, until, server })
+  return Object.assign(gateway, { findings, until: untilReached, server })
 }
 
 function workspace(t: TestContext): Workspace {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../core/async.ts'
 import { DIMENSIONS, ENCODER_ID } from '../core/encoder/minilm.ts'
 import { cachedModelFile } from '../core/encoder/model-place.ts'
@@ -14,6 +13,7 @@ import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand, type Workspace } from '../test/support/manifests.ts'
 import { discoverTools } from '../test/support/mcp.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
+import { until } from '../test/support/until.ts'
 
 /** In a record of the cache of vectors. */
 const KEY_AT = 8
@@ -23,15 +23,13 @@ const SERVER = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
 async function start(t: TestContext, space: Workspace, env: Record<string, string> = {}, clock?: Clock) {
   const gateway = await startTestGateway(space, { watch: true, env, clock })
   t.after(() => gateway.close())
-  const until = async (reached: () => boolean) => {
-    for (let tries = 0; !reached(); tries++) {
-      assert.ok(tries < 1_000, `not reached: ${JSON.stringify(gateway.status(), null, 1)}`)
-      await wait(10)
-    }
-  }
-  await until(() => gateway.ready())
+  const untilReached = (reached: () => boolean) =>
+    until(String(reached), () => {
+      if (reached()) return true
+      throw new Error(JSON.stringify(gateway.status(), null, 1))
+    })
   const best = async (query: string) => (await discoverTools(gateway.url, query)).tools[0]?.tool_path
-  return { gateway, until, best }
+  return { gateway, until: untilReached, best }
 }
 
 async function prepare(t: TestContext) {

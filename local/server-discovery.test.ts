@@ -8,6 +8,7 @@ import { systemClock } from '../core/async.ts'
 import { createLog } from '../core/log.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
 import { createManualClock, type ManualClock } from '../test/support/manual-clock.ts'
+import { until } from '../test/support/until.ts'
 import { answer, type Behaviour, raw, startRude, stream } from '../test/upstreams/http/rude.ts'
 import { createApprovals } from './approvals.ts'
 import { createCatalogCache } from './catalog-cache.ts'
@@ -103,7 +104,7 @@ async function setUp(t: TestContext): Promise<Setup> {
       },
       done: (count: number) => wait(() => finished >= count),
       saved: async () => {
-        while (!(await cache.load('rude', 'r'))) await new Promise(resolve => setImmediate(resolve))
+        await until(() => cache.load('rude', 'r'))
       },
     })
   }

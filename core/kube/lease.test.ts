@@ -80,7 +80,7 @@ test('a holder whose renewal gets no answer loses the lease after ten seconds, t
   await tick()
   server.mode = 'hang'
   clock.advance(RETRY_MS)
-  while (clock.pending() === 0) await turn()
+  await until(() => clock.pending() > 0)
   clock.advance(LIMIT_MS - RETRY_MS - 1)
   await turn()
   assert.equal(signal.aborted, false)
@@ -132,7 +132,7 @@ test('a candidate that is stopped while it waits never leads', async t => {
   const stop = new AbortController()
   server.mode = 'refuse'
   const run = leadWhileHolding(options(client, clock), () => assert.fail('leads'), stop.signal)
-  while (clock.pending() === 0) await turn()
+  await until(() => clock.pending() > 0)
   stop.abort()
   await run
 })
@@ -189,11 +189,11 @@ async function start(t: TestContext) {
   }
   const run = leadWhileHolding(options(client, clock), work, stop.signal)
   const signal = await leading.promise
-  while (clock.pauses() === 0) await turn()
+  await until(() => clock.pauses() > 0)
   const tick = async () => {
     const before = clock.pauses()
     clock.advance(RETRY_MS)
-    while (clock.pauses() === before) await turn()
+    await until(() => clock.pauses() !== before)
   }
   const end = async () => {
     stop.abort()

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { type Clock, systemClock } from '../async.ts'
 import { createLog } from '../log.ts'
 import { KubeClient } from './client.ts'
@@ -134,7 +135,7 @@ test('a watch that does not end in time is opened again, from the same resourceV
   clock.advance(69_999)
   assert.equal(urls.length, 2)
   clock.advance(1)
-  while (clock.pending() === 0) await turn() // the delay before the next attempt
+  await until(() => clock.pending() > 0) // the delay before the next attempt
   clock.advance(250)
   await heard('+a@8')
   assert.match(urls[2] ?? '', /resourceVersion=7&/)
@@ -292,5 +293,3 @@ function refusal(code: number, reason?: string): Step {
 function logInto(lines: string[]) {
   return createLog({ level: 'debug', destination: { write: line => void lines.push(line) } })
 }
-
-const turn = () => new Promise(resolve => setImmediate(resolve))

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { until } from '../../test/support/until.ts'
 import { createPortForwarder } from './port-forward.ts'
 
 const CHUNK = Buffer.alloc(64 * 1024)
@@ -26,14 +27,14 @@ test('a stream that gives more than the pod reads has to wait, and loses nothing
   t.after(() => source.destroy())
   await createPortForwarder(access).join(source, { namespace: 'ns', pod: 'p', port: 80 }, assert.fail)
   const far = await accepted
-  while (!source.isPaused() && given < TOTAL) await turn()
+  await until(() => source.isPaused() || given >= TOTAL)
   for (let turns = 0; turns < 100; turns++) await turn()
   assert.ok(given < TOTAL / 2, `${given} bytes were taken`)
   let received = 0
   far.on('data', chunk => {
     received += chunk.length
   })
-  while (received < TOTAL) await turn()
+  await until(() => received >= TOTAL)
 })
 
 /** Accepts one WebSocket, and does not read from it. */

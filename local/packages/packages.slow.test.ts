@@ -6,12 +6,12 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { systemClock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import { marked, untilGone } from '../../test/support/processes-left.ts'
+import { until } from '../../test/support/until.ts'
 import { createPackages, type Packages } from './packages.ts'
 
 const cache = mkdtempSync(join(tmpdir(), 'portolan-packages-'))
@@ -106,7 +106,7 @@ test('an installer does not outlive a gateway that is killed', async t => {
   t.after(() => gateway.kill('SIGKILL'))
   const [line] = await Promise.race([once(gateway.stdout, 'data'), once(gateway, 'exit')])
   assert.equal(String(line), 'watched\n', 'the gateway ended before it ran the installer')
-  while (marked(mark).length === 0) await wait(20)
+  await until(() => marked(mark).length > 0)
   gateway.kill('SIGKILL')
   assert.deepEqual(await untilGone(mark), [])
 })

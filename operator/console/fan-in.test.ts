@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { addAbortSignal, Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import type { Router } from './cluster-view.ts'
 import { joinRouters } from './fan-in.ts'
 import type { AskOptions, RouterClient } from './router-client.ts'
@@ -41,14 +42,11 @@ function join(t: TestContext, answer: (address: string, at: number) => { statusC
     setRouters: (...pods: string[]) => {
       routers = pods.map(pod => ({ pod, address: `at-${pod}` }))
     },
-    until: async (holds: () => boolean) => {
-      while (!holds()) await new Promise(setImmediate)
-    },
   }
 }
 
 test('the id of an event names only routers that run, so that it does not grow with every rollout', async t => {
-  const { run, setRouters, until, sent, asked, clock } = join(t, (_, at) => ({
+  const { run, setRouters, sent, asked, clock } = join(t, (_, at) => ({
     statusCode: 200,
     text: event(`${at}`),
   }))
@@ -64,7 +62,7 @@ test('the id of an event names only routers that run, so that it does not grow w
 })
 
 test('a router that goes on answering with an error is asked less and less often, until it answers with events', async t => {
-  const { run, setRouters, until, asked, clock } = join(t, (_, at) =>
+  const { run, setRouters, asked, clock } = join(t, (_, at) =>
     at === 5 ? { statusCode: 200, text: event('1') } : { statusCode: 503, text: '' },
   )
   setRouters('one')

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type McpServerInput, mcpServerSchema } from '../../crds/server.ts'
 import { startRouter } from '../../test/operator/router.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import type { Caches } from '../runtime/caches.ts'
 import { Demand } from './demand.ts'
 import { createDemandController, JOIN_MS } from './demand-controller.ts'
@@ -82,7 +83,7 @@ async function start(t: TestContext, address: string, status: McpServerInput['st
     /** Waits for an event of the stream, and takes the gateway from the queue. */
     async notified() {
       // One timer is that of the stream, or of its next attempt.
-      while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+      await until(() => clock.pending() >= 2)
       clock.advance(JOIN_MS)
       queue.done((await queue.next(stop.signal)) ?? '')
     },

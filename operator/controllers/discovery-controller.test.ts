@@ -14,6 +14,7 @@ import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { startCollector } from '../../test/support/otlp.ts'
+import { until } from '../../test/support/until.ts'
 import { answer, type Behaviour, hang, startRude } from '../../test/upstreams/http/rude.ts'
 import { createApplier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
@@ -212,7 +213,7 @@ function begin(
   /** Resolves once no vector is pending. */
   const encoded = async () => {
     const pending = metrics.registry.getSingleMetric('portolan_vectors_pending')
-    while ((await pending?.get())?.values[0]?.value !== 0) await new Promise(setImmediate)
+    await until(async () => (await pending?.get())?.values[0]?.value === 0)
   }
   return {
     clock,

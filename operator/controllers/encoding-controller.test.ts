@@ -11,6 +11,7 @@ import { createLog } from '../../core/log.ts'
 import { type McpServer, type McpServerSpecInput, mcpServerSchema } from '../../crds/server.ts'
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { runController } from '../runtime/controller.ts'
 import { createOperatorMetrics } from '../runtime/operator-metrics.ts'
 import { createEncoding, MAX_TEXTS } from './encoding-controller.ts'
@@ -85,7 +86,7 @@ test('after a failure the encoding is retried', async t => {
   const { clock, publish, done, state } = begin(t)
   state.fails = true
   publish('git', catalogOf('git', ['commit']))
-  while (state.failures === 0) await new Promise(setImmediate)
+  await until(() => state.failures > 0)
   await new Promise(setImmediate)
   state.fails = false
   clock.advance(1_000)
@@ -99,7 +100,7 @@ test('without an encoder nothing is pending, and existing vectors stay', async t
   const published = made.publish('git', catalogOf('git', ['commit']))
   const { publish, pending, metrics } = begin(t, false)
   publish('git', catalogOf('git', ['commit', 'push']))
-  while ((await pending()) > 0) await new Promise(setImmediate)
+  await until(async () => (await pending()) === 0)
   publish('other', catalogOf('other', ['x']))
   assert.equal(await pending(), 0)
   assert.deepEqual(publish('git', catalogOf('git', ['commit']), serverOf('git'), published), published)
@@ -176,7 +177,7 @@ function begin(t: TestContext, hasEncoder = true, runs = true) {
     },
     /** Waits until all vectors of `count` servers are computed; returns the keys of these servers, in order. */
     async done(count: number) {
-      while (finished.length < count) await new Promise(setImmediate)
+      await until(() => finished.length >= count)
       return finished
     },
     async pending() {

@@ -9,6 +9,7 @@ import type { JwtIssuerConfig } from '../../core/catalog/access-config.ts'
 import { authVerdict } from '../../core/catalog/access-verdicts.ts'
 import { createLog } from '../../core/log.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -123,7 +124,7 @@ test('while an issuer does not answer, 32 tokens with unknown keys wait for it; 
       outcomes.push(error.constructor.name),
     ),
   )
-  while (outcomes.length < 68) await new Promise(resolve => setImmediate(resolve))
+  await until(() => outcomes.length >= 68)
   assert.deepEqual(new Set(outcomes), new Set(['TooManyWait']))
   // The metadata is requested at two addresses, one after the other.
   while (outcomes.length < 100) {

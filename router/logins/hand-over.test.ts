@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createLog } from '../../core/log.ts'
 import { type User, userNamed } from '../../core/mcp/user.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { HAND_OVER_MS, handOver } from './hand-over.ts'
 import { Renewals } from './renewals.ts'
 import { createSeal } from './seal.ts'
@@ -54,7 +55,7 @@ test('a router whose logins nobody takes over ends after eight seconds', async (
   for (let ms = 0; ms < HAND_OVER_MS; ms += 100) {
     assert.equal(isOver(), false)
     // Two timers are set: the deadline, and the delay until the next attempt.
-    while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+    await until(() => clock.pending() >= 2)
     clock.advance(100)
   }
   await over
@@ -74,7 +75,7 @@ test('all logins are handed over, even more than the operator reads at once', as
     return [...records]
   })
   for (let rounds = 0; rounds < 2; rounds++) {
-    while (clock.pending() < 2) await new Promise(resolve => setImmediate(resolve))
+    await until(() => clock.pending() >= 2)
     clock.advance(100)
   }
   await over

@@ -13,6 +13,7 @@ import {
 } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { discoverTools } from '../../test/support/mcp.ts'
+import { until } from '../../test/support/until.ts'
 import { startRouter } from '../router.ts'
 import { createInProcessSource } from '../source/in-process-source.ts'
 import type { SemanticDependencies } from './semantic.ts'
@@ -56,9 +57,6 @@ async function start(
   let generation = 0
   const publish = (next: RouterConfig['search'], servers = SERVERS) =>
     source.publish(snapshotOf(servers, { search: next }, ++generation))
-  const until = async (reached: () => boolean) => {
-    while (!reached()) await new Promise(resolve => setImmediate(resolve))
-  }
   publish(search)
   await until(() => router.catalog() !== undefined)
   const best = async (query: string) => (await discoverTools(router.url, query)).tools[0]?.tool_path
@@ -67,7 +65,7 @@ async function start(
       .filter(({ msg }) => msg === 'search by meaning')
       .map(({ semantic, reason }) => ({ semantic, reason }))
   const metric = async (name: string) => (await router.metrics.registry.getSingleMetric(name)?.get())?.values
-  return { router, clock, publish, until, best, logged, metric }
+  return { router, clock, publish, best, logged, metric }
 }
 
 async function service(t: TestContext): Promise<EmbeddingsServer> {
@@ -80,7 +78,7 @@ test('tools are found by words at once, and by meaning once their vectors exist'
   const opening = Promise.withResolvers<void>()
   const encoder = createHashingEncoder()
   const openEmbedded = () => opening.promise.then(() => encoder)
-  const { router, until, best, logged, metric } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  const { router, best, logged, metric } = await start(t, { semantic: 'auto' }, { openEmbedded })
   assert.equal(await best('make a snapshot'), 'disk:make_snapshot')
   assert.equal(await best('zorble'), undefined)
   assert.deepEqual(router.search(), { semantic: 'off', reason: 'the encoder is being loaded', pending: 4 })
@@ -101,7 +99,7 @@ test('a missing encoder is looked for again, and logged once', async t => {
     if (!there) throw new Fault('io', 'the model is not there')
     return createHashingEncoder()
   }
-  const { router, clock, until, best, logged } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  const { router, clock, best, logged } = await start(t, { semantic: 'auto' }, { openEmbedded })
   const reason = 'the model is not there'
   await until(() => router.search().reason === reason)
   await until(() => clock.pending() > 0)
@@ -122,7 +120,7 @@ test('a lost encoder is closed, and opened again once that is possible', async t
     if (lose.push(onLost) === 2) throw new Fault('io', 'the model is cut off')
     return { ...createHashingEncoder(), close: async () => void closed++ }
   }
-  const { router, clock, until, best } = await start(t, { semantic: 'auto' }, { openEmbedded })
+  const { router, clock, best } = await start(t, { semantic: 'auto' }, { openEmbedded })
   await until(() => router.search().semantic === 'embedded' && router.search().pending === 0)
   lose[0]?.()
   lose[0]?.()
@@ -143,7 +141,7 @@ test('semantic none opens no encoder; changing it while the router runs opens an
     opened++
     return { ...createHashingEncoder(), close: async () => void closed++ }
   }
-  const { router, publish, until, best } = await start(t, { semantic: 'none' }, { openEmbedded })
+  const { router, publish, best } = await start(t, { semantic: 'none' }, { openEmbedded })
   assert.equal(await best('zorble'), undefined)
   assert.match(router.search().reason ?? '', /semantic/)
   assert.equal(opened, 0)
@@ -164,7 +162,7 @@ test('while an embeddings service is down searches use words, and its return is 
   } as const
   embeddings.mood = 503
   const secret = ({ name, key }: { name: string; key: string }) => `${name}/${key}`
-  const { router, clock, until, best, metric } = await start(t, search, { secret })
+  const { router, clock, best, metric } = await start(t, search, { secret })
   const reason = 'The embeddings service answers 503'
   await until(() => router.search().reason === reason)
   assert.deepEqual(router.search(), { semantic: 'endpoint', reason, pending: 4 })
@@ -194,7 +192,7 @@ test('without its key a service is not used; a changed key is used from then on,
     embeddings: { ...at(embeddings), secret: { name: 'vault', key: 'token' } },
   } as const
   let key: string | undefined
-  const { router, publish, until } = await start(t, search, { secret: () => key })
+  const { router, publish } = await start(t, search, { secret: () => key })
   assert.deepEqual(router.search(), {
     semantic: 'off',
     reason: 'the key token of the Secret vault could not be read',
@@ -212,7 +210,7 @@ test('without its key a service is not used; a changed key is used from then on,
 
 test('if a service changes its dimensions, all texts are encoded again', async t => {
   const embeddings = await service(t)
-  const { router, clock, until, best } = await start(t, { semantic: 'auto', embeddings: at(embeddings) })
+  const { router, clock, best } = await start(t, { semantic: 'auto', embeddings: at(embeddings) })
   await until(() => router.catalog()?.vectors?.tools.pending === 0)
   embeddings.dimensions = 128
   assert.equal(await best('zorble'), undefined)

@@ -10,6 +10,7 @@ import { catalogVersion } from '../../core/catalog/version.ts'
 import { createLog } from '../../core/log.ts'
 import { catalogOf, serverOf, snapshotOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { createGatewaySource } from './gateway-source.ts'
 
 const TURNS = 200
@@ -25,11 +26,11 @@ test('replicas that never agree are polled with a delay', async t => {
   const settle = async () => {
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
   }
-  while (asked < 2) await nextTurn()
+  await until(() => asked >= 2)
   await settle()
   assert.equal(asked, 2)
   clock.advance(1_000)
-  while (asked < 3) await nextTurn()
+  await until(() => asked >= 3)
   await settle()
   assert.equal(asked, 3)
 })
@@ -55,7 +56,7 @@ test('a catalog is read by its version: again when vectors are added, and never 
   offered = { ...bare, vectors }
   const timer = setInterval(() => clock.advance(250), 1)
   t.after(() => clearInterval(timer))
-  while (source.missing().length === 0) await nextTurn()
+  await until(() => source.missing().length > 0)
   answered = offered
   for (;;) {
     const catalog = await seen()

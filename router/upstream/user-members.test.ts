@@ -10,6 +10,7 @@ import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import type { User } from '../../core/mcp/user.ts'
 import { echo, serverOf, snapshotOf, upstreamOf } from '../../test/meta/fixture.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import { tooManyUsers } from '../waking/waker.ts'
 import { ListRoom } from './list-room.ts'
 import { createPool } from './pool.ts'
@@ -168,10 +169,10 @@ test('a changed connection closes the upstreams of all users, and subscriptions 
   const subscription = { uri: 'note://all', caller: token('ben'), onUpdate: () => void updates++ }
   await pool.subscribe('notes', subscription, signal)
   update({ endpoint: { ...LOCAL, revision: '2' } })
-  while (updates === 0 || closed.length < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => updates > 0 && closed.length >= 2)
   assert.deepEqual(opened, ['token#ada', 'token#ben', 'token#ben'])
   assert.equal(pool.endUser('notes', pool.users()[0]?.users[0]?.user ?? ''), true)
-  while (updates < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => updates >= 2)
   await pool.close()
   assert.equal(closed.length, opened.length)
 })

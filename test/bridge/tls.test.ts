@@ -8,13 +8,14 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { startBridge } from '../../bridge/bridge.ts'
 import { REREAD_CERTIFICATE_MS } from '../../bridge/certificate.ts'
-import { delay, systemClock } from '../../core/async.ts'
+import { systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { withFormer } from '../../operator/plan/certificate.ts'
 import { createSelfSigned, type SelfSigned } from '../../operator/runtime/self-signed.ts'
 import { callOf } from '../support/call.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
+import { until } from '../support/until.ts'
 import { rudeCommand } from '../upstreams/rude/rude.ts'
 
 const HOST = 'localhost'
@@ -92,7 +93,7 @@ async function start(t: TestContext, certificate: SelfSigned) {
     t.after(() => upstream.close())
     return upstream
   }
-  while ((await echo(connect()).catch(() => undefined)) === undefined) await delay(systemClock, 20)
+  await until(async () => (await echo(connect()).catch(() => undefined)) !== undefined)
   return { port, folder, clock, secrets, connect }
 }
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startBridge } from '../../bridge/bridge.ts'
-import { delay, systemClock } from '../../core/async.ts'
+import { systemClock } from '../../core/async.ts'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { instanceBearer, instanceEndpoint, instanceRevision } from '../../core/catalog/instances.ts'
 import { createLog } from '../../core/log.ts'
@@ -19,6 +19,7 @@ import { API_VERSION } from '../../crds/object-meta.ts'
 import { mcpServerSchema } from '../../crds/server.ts'
 import { createSelfSigned } from '../../operator/runtime/self-signed.ts'
 import { callOf } from '../support/call.ts'
+import { until } from '../support/until.ts'
 import { rudeCommand } from '../upstreams/rude/rude.ts'
 
 const TOKEN = 'token-of-the-server'
@@ -68,7 +69,7 @@ async function start(t: TestContext, host: string) {
     { clock: systemClock, log: createLog({ level: 'silent' }), random: () => 0 },
   )
   t.after(() => bridge.close(0))
-  while (!(await isReady(bridge.port))) await delay(systemClock, 20)
+  await until(() => isReady(bridge.port))
   const asked: string[] = []
   /** Resolves every name to this machine. */
   const lookup: LookupFunction = (name, { all }, callback) => {

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { startHttpFixture } from '../conformance/fixture/http.ts'
 import { startRealRouter } from '../meta/real-router.ts'
 import { legacyClient, modernClient } from '../support/answering-clients.ts'
+import { until } from '../support/until.ts'
 import { type CodeChanges, codeOf } from './script-gateway.ts'
 
 const ERAS = ['legacy', 'modern'] as const
@@ -79,7 +80,7 @@ for (const downstream of ERAS) {
     held.catch(() => {})
     await reached.promise
     assert.deepEqual(steps, [1, 2])
-    while (!(await isCalling())) await new Promise(resolve => setImmediate(resolve))
+    await until(isCalling)
     stop.abort()
     await assert.rejects(held)
     while ((await run('return tools.fixture.cancelled({})')) !== '1') t.signal.throwIfAborted()

@@ -10,6 +10,7 @@ import type { FixtureServer } from '../meta/fixture.ts'
 import { legacyClient } from '../support/answering-clients.ts'
 import { freePort } from '../support/free-port.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { CAN_ALL } from '../upstreams/asking/questions.ts'
 import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
 
@@ -101,7 +102,7 @@ test('the timeout of a script stands still while a person is asked, and continue
   const state = stateOf(await advanceUntil(GATHER_MS / 1_000, runAt(gateway, code, 1)))
   clock.advance(5 * 60_000)
   const answer = runAt(gateway, code, 1, allowing(state))
-  while (!gateway.sent.includes('files:never')) await new Promise(resolve => setImmediate(resolve))
+  await until(() => gateway.sent.includes('files:never'))
   assert.equal(gateway.sent.length, 2)
   clock.advance(60_000)
   const { json } = await answer

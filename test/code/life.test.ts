@@ -11,6 +11,7 @@ import { createScriptGate } from '../../router/code/script-gate.ts'
 import { BLUE, RED, rule, TOKENS } from '../front/access-router.ts'
 import type { FixtureServer } from '../meta/fixture.ts'
 import { startCollector } from '../support/otlp.ts'
+import { until } from '../support/until.ts'
 import { LIMITS, post, startScriptGateway } from './script-gateway.ts'
 
 const WAITING = 16
@@ -43,7 +44,7 @@ test('a gateway has no thread before its first script, and none after it was clo
   const gateway = await startScriptGateway(t, { slow: server })
   assert.equal(threads(), before)
   const run = gateway.value('return tools.slow.hold({})').catch(() => {})
-  while (gateway.sent.length === 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => gateway.sent.length > 0)
   assert.ok(threads() > before)
   await gateway.router.close(0)
   await run
@@ -55,7 +56,7 @@ test('a search of the profile code starts a thread for the script that will foll
   const { server } = holding()
   const gateway = await startScriptGateway(t, { slow: server })
   await post(new URL('/mcp/code', gateway.router.url), 'find_tools', { query: 'hold' })
-  while (threads() === before) await new Promise(resolve => setImmediate(resolve))
+  await until(() => threads() !== before)
   assert.equal(await gateway.value('return 1'), 1)
   await gateway.router.close(0)
   assert.equal(threads(), before)
@@ -202,7 +203,7 @@ test('a client that uses up its own limit of scripts does not keep others from r
   const limits = { scripts: 3, scriptsPerClient: 1 }
   const { run, sent } = await startScriptGateway(t, { slow: server }, { limits }, { access }, { credentials })
   const waiting = run('return tools.slow.hold({})', { token: RED })
-  while (sent.length < 1) await new Promise(resolve => setImmediate(resolve))
+  await until(() => sent.length >= 1)
   const refused = await run('return 1', { token: RED })
   assert.match(refused.content[0]?.text ?? '', /Too many scripts run at the moment/)
   assert.equal((await run('return 2', { token: BLUE })).content[0]?.text, '2')

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import { BLUE, RED, rule, SERVERS, TOKENS } from '../front/access-router.ts'
 import type { FixtureServer } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { post, startScriptGateway } from './script-gateway.ts'
 
 const ANY = { type: 'object', properties: {} } as const
@@ -244,7 +245,7 @@ test('more scripts than may run at once are refused as busy, and the others are 
   }
   const { run, sent } = await startScriptGateway(t, { slow }, { limits: { scripts: 2, scriptsPerClient: 2 } })
   const waiting = [run('return tools.slow.wait()'), run('return tools.slow.wait()')]
-  while (sent.length < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => sent.length >= 2)
   const refused = await run('return 1')
   assert.match(refused.content[0]?.text ?? '', /Too many scripts run at the moment: try again in a moment/)
   answer()

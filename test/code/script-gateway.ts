@@ -13,6 +13,7 @@ import {
   type ToolResult,
   upstreamOf,
 } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 
 const MI = 1024 * 1024
 
@@ -80,7 +81,7 @@ export async function startScriptGateway(
   const defaults = { allowedProfiles: ['search', 'registry', 'direct', 'code'] as const }
   const settings = { allowedProfiles: [...defaults.allowedProfiles], code: codeOf(code), ...config }
   source.publish(snapshotOf(servers, settings, 1))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   const run: ScriptGateway['run'] = async (source, more = {}) => {
     const { profile = 'code', input } = more
     const args = { code: source, ...(input !== undefined && { input: input as JsonObject }) }

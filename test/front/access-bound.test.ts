@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Answerer } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { BLUE, initialize, modernised, RED, rule, SERVERS, send, start, TOKENS } from './access-router.ts'
 import { streamed } from './post.ts'
 
@@ -188,7 +189,7 @@ test('no caller can cancel, end or read the requests of another one', async t =>
   }
   const ofRed = send(origin, call, { token: RED, headers: red })
   const ofBlue = send(origin, call, { token: BLUE, headers: blue })
-  while (calls.size < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => calls.size >= 2)
   const cancel = { method: 'notifications/cancelled', params: { requestId: 'same-id' } }
   const note = async (message: object, headers: Record<string, string>) => {
     const response = await fetch(`${origin}/mcp`, {

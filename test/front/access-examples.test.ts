@@ -17,6 +17,7 @@ import { callerCredentials, withToken } from '../../local/caller-tokens.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { send } from './access-router.ts'
 
 const FOLDER = join(import.meta.dirname, '../../examples/access')
@@ -130,7 +131,7 @@ async function serve(t: TestContext, manifests: readonly Manifest[], assumed?: I
   const access = withToken(config.access, token)
   assert.deepEqual(reportAccess({ ...config, catalogs }).findings, [])
   source.publish({ generation: 1, config: { ...config, access, allowedProfiles: ['direct'] }, catalogs })
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   const { origin } = new URL(router.url)
   return {
     async list(token?: string) {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type Answer, failing, HOUR, healthy, keyServer, MINUTE } from './access-key-server.ts'
 
 const TIMEOUT_MS = 5_000
@@ -11,7 +12,7 @@ const silent: Answer = () => {}
 const trickling: Answer = response => void response.writeHead(200).write('{"keys":[')
 
 async function untilAsked(asked: readonly string[], count: number): Promise<void> {
-  while (asked.length < count) await new Promise(resolve => setImmediate(resolve))
+  await until(() => asked.length >= count)
 }
 
 for (const [what, slow] of [

@@ -10,6 +10,7 @@ import { createLog } from '../../core/log.ts'
 import { connectServiceAccounts } from '../../router/access/cluster-accounts.ts'
 import { createAuthenticator } from '../../router/http/service-account.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { initialize, NOW, SERVERS, send, start } from './access-router.ts'
 import { readEvents } from './event-reader.ts'
 
@@ -201,7 +202,7 @@ test('the stream of a deleted pod ends within 1.1 review intervals; those of oth
   assert.equal(asked.length, 2)
   for (let tenths = 0; tenths < 2; tenths++) await advance(clock, MINUTE / 10)
   assert.equal(await ended.next(), undefined)
-  while (asked.length < 4) await new Promise(resolve => setImmediate(resolve))
+  await until(() => asked.length >= 4)
   await change({ auth }, 2, { vermilion: SERVERS.vermilion ?? {} })
   assert.equal((await kept.next())?.method, 'notifications/tools/list_changed')
 })
@@ -228,7 +229,7 @@ test('while the API server does not review, streams stay open', async t => {
   const stream = await openStream(t, origin, token)
   answerWith(fail)
   for (let tenths = 0; tenths < 10; tenths++) await advance(clock, MINUTE / 10)
-  while (asked.length < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => asked.length >= 2)
   assert.equal(await statusOf(token), 503)
   await change({ auth }, 2, { vermilion: SERVERS.vermilion ?? {} })
   assert.equal((await stream.next())?.method, 'notifications/tools/list_changed')

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import type { Subscription, Upstream } from '../../core/mcp/upstream.ts'
 import { echo, upstreamOf } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { withIssuer } from './access-issuer.ts'
 import { BLUE, initialize, modernised, NOW, RED, rule, SERVERS, send, start } from './access-router.ts'
 import { readEvents } from './event-reader.ts'
@@ -64,13 +65,13 @@ test('removing a token from its Secret ends its open streams and calls, and no o
     params: { name: 'execute_mcp_tool', arguments: { tool_path: 'vermilion:vermilion_get', arguments: {} } },
   }
   const calls = [RED, BLUE].map(token => send(origin, call, { token }).catch(() => 'broken off'))
-  while (held.length < 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => held.length >= 2)
   secrets.callers = { blue: BLUE }
   await change({}, 2)
   assert.equal(await red.stream.next(), undefined)
   await assert.rejects(red.listening.next())
   assert.equal(await calls[0], 'broken off')
-  while (held.every(({ aborted }) => !aborted)) await new Promise(resolve => setImmediate(resolve))
+  await until(() => held.some(({ aborted }) => aborted))
   assert.equal(held.filter(({ aborted }) => aborted).length, 1)
   release()
   assert.notEqual(await calls[1], 'broken off')
@@ -145,5 +146,5 @@ test('a subscription sends no updates of resources that its caller may not read,
   assert.equal((await ask('resources/unsubscribe', `vermilion|${uri}`, BLUE)).error.code, -32001)
   assert.equal(subscribed[0]?.signal.aborted, false)
   await change({ rules: [rule('red', 'vermilion', { resources: { allow: [], deny: [] } })] }, 2, servers)
-  while (!subscribed[0]?.signal.aborted) await new Promise(resolve => setImmediate(resolve))
+  await until(() => subscribed[0]?.signal.aborted)
 })

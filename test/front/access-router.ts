@@ -11,6 +11,7 @@ import { type RouterOptions, startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { type Answerer, echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 
 export const NOW = 1_800_000_000_000
 export const RED = 'red-caller-token-0123456789abcdefghij'
@@ -109,7 +110,7 @@ export async function start(
   /** Publishes a config, and waits until the router serves it. */
   const change = async (changed: Partial<AccessConfig>, generation: number, offered = servers) => {
     publish(changed, generation, offered)
-    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+    await until(() => router.catalog()?.generation === generation)
   }
   await change(access, 1)
   const origin = new URL(router.url).origin

@@ -6,6 +6,7 @@ import { createLog } from '../../core/log.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { rule, SERVERS, TOKENS } from './access-router.ts'
 
 test('a rule that is useless is logged once, and reported at the admin port', async t => {
@@ -28,7 +29,7 @@ test('a rule that is useless is logged once, and reported at the admin port', as
     ]
     const access = { ...OPEN_ACCESS, auth: TOKENS, rules }
     source.publish(snapshotOf(SERVERS, { access }, generation))
-    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+    await until(() => router.catalog()?.generation === generation)
     const answer = await fetch(`http://127.0.0.1:${router.adminAddress?.port}/status`)
     return ((await answer.json()) as { access: { report: { rules: object[]; findings: object[] } } }).access
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { BLUE, initialize, RED, rule, send, start } from './access-router.ts'
 
 test('a tool that a caller may not use is answered like one that does not exist', async t => {
@@ -86,7 +87,7 @@ test('a changed rule applies from the next request, without a new session', asyn
     { rules: [rule('red', 'vermilion', { tools: { allow: ['*'], deny: ['*_delete'], readOnly: false } })] },
     2,
   )
-  while (router.catalog()?.generation !== 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog()?.generation === 2)
   assert.doesNotMatch(await names(), /vermilion_delete/)
   assert.match(await names(), /vermilion_get/)
 })
@@ -103,7 +104,7 @@ test('requests over a limit are refused before their body is read; the error of 
   clock.advance(60_000)
   assert.equal((await send(origin, ping, { token: RED })).status, 200)
   publish({ rateLimits: [{ ...limit, per: 'Caller', counts: 'calls', tools: ['*_get'] }] }, 2)
-  while (router.catalog()?.generation !== 2) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog()?.generation === 2)
   const paths = ['/mcp', '/mcp/search', '/mcp/registry', '/mcp/direct', '/servers/vermilion/mcp']
   const names = [
     'execute_mcp_tool',

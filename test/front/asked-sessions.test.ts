@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
+import { until } from '../support/until.ts'
 import { ANSWERS, CAN_ALL, QUESTIONS } from '../upstreams/asking/questions.ts'
 import { type AskingFront, startAskingFront } from './asking-front.ts'
 import { beginSession, type EventReader, readEvents } from './event-reader.ts'
@@ -113,7 +114,7 @@ test('ending a session ends its waiting calls, also those in a batch, and no oth
     [legacy('tools/call', { name: 'askAndHang', arguments: { questions: [] } })],
     own,
   )
-  while (front.seen.length < 3) await new Promise(setImmediate)
+  await until(() => front.seen.length >= 3)
   await fetch(front.url, { method: 'DELETE', headers: own })
   await batch
   assert.deepEqual(

@@ -8,7 +8,6 @@ import { approveCommand } from '../../cli/approve.ts'
 import { checkCommand } from '../../cli/check.ts'
 import type { Terminal } from '../../cli/output.ts'
 import { changesLines } from '../../cli/servers.ts'
-import { delay, systemClock } from '../../core/async.ts'
 import { digestOfTools } from '../../core/catalog/tool-changes.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { createApprovals } from '../../local/approvals.ts'
@@ -17,9 +16,9 @@ import type { ServerStatusLine } from '../../local/local-status.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
 import { callTool, request, type ToolAnswer } from '../support/mcp.ts'
+import { until } from '../support/until.ts'
 import { startChanging } from '../upstreams/http/changing.ts'
 
-const POLL_MS = 10
 const PROFILES = ['hierarchical', 'search', 'registry', 'direct'] as const
 const FIRST = { read: 'Reads a file', write: 'Writes a file' }
 const plain = pico.createColors(false)
@@ -82,16 +81,13 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySp
     return printedLines.join('\n')
   }
   const line = () => made.gateway.status().servers[0] as ServerStatusLine
-  const until: World['until'] = async check => {
-    while (!check(line())) await delay(systemClock, POLL_MS)
-    return line()
-  }
+  const untilLine: World['until'] = check => until(String(check), () => check(line()) && line())
   return Object.assign(made, {
-    until,
+    until: untilLine,
     async changes() {
-      const { changes } = await until(line => line.changes !== undefined)
+      const { changes } = await untilLine(line => line.changes !== undefined)
       const kept = async () => (await createApprovals(space.cache).of('files'))[0]
-      while (digestOfTools((await kept())?.found ?? []) !== changes?.digest) await delay(systemClock, POLL_MS)
+      await until(async () => digestOfTools((await kept())?.found ?? []) === changes?.digest)
       assert.ok(changes)
       return changes
     },
@@ -100,18 +96,17 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySp
       server.offer.tools = tools
       refresh++
       write()
-      await until(({ discovery }) => discovery.at !== at)
+      await untilLine(({ discovery }) => discovery.at !== at)
     },
     check: () => printed(terminal => checkCommand(terminal).parseAsync([space.folder], { from: 'user' })),
     approve: (...args: string[]) =>
       printed(terminal => approveCommand(terminal).exitOverride().parseAsync(args, { from: 'user' })),
     async sees(...wanted: string[]) {
-      for (;;) {
+      await until(`the tools are ${wanted}`, async () => {
         const { tools } = await request(`${made.gateway.url}/direct`, 'tools/list')
         const names = (tools as { name: string }[]).map(({ name }) => name).sort()
-        if (names.join() === wanted.map(name => `files__${name}`).join()) return
-        await delay(systemClock, POLL_MS)
-      }
+        return names.join() === wanted.map(name => `files__${name}`).join()
+      })
     },
     async restart() {
       await made.gateway.close()

@@ -17,6 +17,7 @@ import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { forge, SERVERS } from '../meta/servers.ts'
 import { freePort } from '../support/free-port.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 
 const INFO = { name: 'test', version: '1.0.0' }
 const ALL = Object.keys(PROFILES) as Profile[]
@@ -41,7 +42,7 @@ async function start(t: TestContext, more: Partial<RouterOptions> = {}): Promise
 }
 
 async function untilGeneration({ router }: Pick<Started, 'router'>, generation: number): Promise<void> {
-  while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog()?.generation === generation)
 }
 
 async function connect(t: TestContext, { url }: Router, profile: Profile) {

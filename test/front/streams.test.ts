@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { CHECK_EVERY_MS } from '../../core/mcp/server/subscriptions.ts'
 import { legacyClient } from '../support/answering-clients.ts'
+import { until } from '../support/until.ts'
 import { ANSWERS, QUESTIONS } from '../upstreams/asking/questions.ts'
 import { type AskingFront, DEAF_URI, startAskingFront } from './asking-front.ts'
 import { beginSession, readEvents } from './event-reader.ts'
@@ -132,7 +133,7 @@ test('subscriptions/listen streams of the 2026 era count towards the same limit'
   assert.equal((await listen(t, front, session)).status, 503)
   assert.match(String(errorOf(await post(front.url, body, headers)).message), /All event streams are in use/)
   stream.close()
-  while (front.inFlight.size > 0) await new Promise(setImmediate)
+  await until(() => front.inFlight.size === 0)
   assert.equal((await listen(t, front, session)).status, 200)
 })
 
@@ -170,21 +171,21 @@ test('a client that does not read its stream is disconnected', async t => {
   for (; front.clients.notify(clientOf(front, session), { method: 'x', params }); sent++)
     assert.ok(sent < 1_000)
   assert.ok(sent > 0)
-  while (front.clients.streams.size > 0) await new Promise(setImmediate)
+  await until(() => front.clients.streams.size === 0)
 })
 
 test('a 2025 client subscribes, gets updates on its stream, and unsubscribes', async t => {
   const front = await startAskingFront(t)
   const { client, heard, transport } = await legacyClient(t, front.url)
   const session = { 'mcp-session-id': transport.sessionId ?? '' }
-  while (front.clients.streams.size === 0) await new Promise(setImmediate)
+  await until(() => front.clients.streams.size > 0)
   await client.subscribeResource({ uri: 'note://one' })
   await client.subscribeResource({ uri: 'note://one' })
   assert.equal(front.subscribed.length, 1)
   const [{ uri, onUpdate, signal, caller }] = front.subscribed as [(typeof front.subscribed)[0]]
   assert.deepEqual([uri, caller.client], ['note://one', clientOf(front, session)])
   onUpdate(UPDATED)
-  while (heard.length === 0) await new Promise(setImmediate)
+  await until(() => heard.length > 0)
   assert.deepEqual(heard, [UPDATED])
   await client.unsubscribeResource({ uri: 'note://one' })
   assert.equal(signal.aborted, true)
@@ -224,7 +225,7 @@ test('the subscriptions of a client that has no stream for ten minutes are ended
     await ask(front, session, 'resources/subscribe', { uri: 'note://one' })
   const [first] = [await listen(t, front, gone as Session), await listen(t, front, there as Session)]
   first.close()
-  while (front.clients.streams.size > 1) await new Promise(setImmediate)
+  await until(() => front.clients.streams.size <= 1)
   front.clock.advance(CHECK_EVERY_MS)
   assert.equal(front.clients.subscriptions.size, 3)
   await listen(t, front, back as Session)

@@ -1,19 +1,17 @@
 /** The images and the package registry, in pods of a real cluster with the strictest security context. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { RUNTIME } from '../../operator/plan/delivery.ts'
 import { skipCluster } from '../cluster/available.ts'
 import { type OwnCluster, startCluster } from '../cluster/cluster.ts'
 import { clusterConfig } from '../cluster/config.ts'
+import { until } from '../support/until.ts'
 import { buildImages } from './build.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
 const config = clusterConfig()
 const skip = config.context ? 'this test needs its own cluster' : skipCluster(config)
 const START_LIMIT_MS = 280_000
-const POD_LIMIT_MS = 120_000
-const POLL_MS = 250
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
 const PORTOLAN = 'portolan/portolan:test'
@@ -143,14 +141,12 @@ async function inPod(name: string, container: object, more: object = {}): Promis
   return log
 }
 
-async function untilPhase(pod: string, phases: string[]): Promise<string> {
-  const end = performance.now() + POD_LIMIT_MS
-  for (;;) {
+function untilPhase(pod: string, phases: string[]): Promise<string> {
+  return until(`${pod} is ${phases.join(' or ')}`, async () => {
     const phase = await kubectl('get', 'pod', pod, '-o=jsonpath={.status.phase}')
     if (phases.includes(phase)) return phase
-    if (performance.now() > end) throw new Error(await kubectl('describe', 'pod', pod))
-    await wait(POLL_MS)
-  }
+    throw new Error(await kubectl('describe', 'pod', pod))
+  })
 }
 
 function kubectl(...args: string[]): Promise<string> {

@@ -9,6 +9,7 @@ import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { freePort } from '../support/free-port.ts'
 import { startScript } from '../support/processes.ts'
 import { clientFile } from '../support/test-clients.ts'
+import { until } from '../support/until.ts'
 
 /**
  * Returns the gateway's origin. The group dev may use the server `seen`, whose tool `set` needs the scope `write` too; nobody may
@@ -31,7 +32,7 @@ export async function startGatewayWithLogin(t: TestContext): Promise<string> {
   }))
   const servers = { seen: { offers: { tools } }, unseen: { offers: { tools } } }
   source.publish(snapshotOf(servers, { access: accessFor(url, issuer.ready.issuer) }, 1))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   return url
 }
 

@@ -8,6 +8,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { SERVERS } from '../meta/servers.ts'
+import { until } from '../support/until.ts'
 
 test('servers at the admin port need a valid token; /debug/users needs none, but refuses web pages', async t => {
   const source = createInProcessSource()
@@ -29,7 +30,7 @@ test('servers at the admin port need a valid token; /debug/users needs none, but
     },
   })
   t.after(() => router.close(0))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   const origin = `http://127.0.0.1:${router.adminAddress?.port}`
   const url = `${origin}/servers/forge/mcp`
   const good = { authorization: 'Bearer good' }

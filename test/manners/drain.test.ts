@@ -5,6 +5,7 @@ import { Agent, request } from 'undici'
 import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { LEGACY_HEADERS, legacy, modern, modernHeaders, post } from '../front/post.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { beginSession, openEvents } from './caller.ts'
 import { startReplica } from './replica.ts'
 
@@ -43,7 +44,7 @@ for (const [lingerMs, refused] of [
         }
       }
     })
-    while (answered < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+    await until(() => answered >= 4 * CALLERS)
     const before = answered
     await replica.close(10_000)
     for (const code of await Promise.all(callers)) assert.ok(refused.includes(code ?? ''), code)
@@ -67,10 +68,10 @@ test('no forwarded call fails while the owner shuts down, since the owner announ
       assert.equal(headers.get('portolan-ending'), null)
     }
   })
-  while (owner.seen.length < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+  await until(() => owner.seen.length >= 4 * CALLERS)
   assert.equal(replica.seen.length, 0)
   await owner.close(10_000)
-  while (replica.seen.length < 4 * CALLERS) await new Promise(resolve => setImmediate(resolve))
+  await until(() => replica.seen.length >= 4 * CALLERS)
   isOver = true
   await Promise.all(callers)
   assert.deepEqual([...statuses], [200])

@@ -9,6 +9,7 @@ import { ownerAt } from '../../router/http/owner.ts'
 import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from '../../router/http/silence.ts'
 import { legacy, post } from '../front/post.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { startReplica } from './replica.ts'
 
 test('requests that wait for a frozen owner get an error; later calls are served without it, and subscriptions get 404', async t => {
@@ -42,7 +43,7 @@ test('a slow owner is waited for while it answers health checks', async t => {
   const pendingBefore = clock.pending()
   for (let check = 0; check < 5; check++) {
     clock.advance(HEALTH_CHECK_INTERVAL_MS)
-    while (clock.pending() > pendingBefore) await new Promise(resolve => setImmediate(resolve))
+    await until(() => clock.pending() <= pendingBefore)
   }
   assert.equal(signal.aborted, false)
   const cancel: JsonObject = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }

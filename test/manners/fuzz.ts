@@ -11,6 +11,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { SERVERS } from '../meta/servers.ts'
 import { callTool } from '../support/mcp.ts'
+import { until } from '../support/until.ts'
 import { type BrokenRequest, brokenBytes, brokenRequests } from './broken-requests.ts'
 import { beginSession } from './caller.ts'
 import { END, talk } from './raw.ts'
@@ -72,7 +73,7 @@ async function startFuzzed(t: TestContext) {
     log: createLog({ level: 'error', destination: logged }),
   })
   t.after(() => router.close(0))
-  while (!router.catalog()) await turns(1)
+  await until(() => router.catalog())
   const errors = () =>
     String(logged.read() ?? '')
       .split('\n')

@@ -12,6 +12,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { startEchoServer } from '../front/echo-server.ts'
 import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 import { answersIn, ask, CLOSE, dial, HOST, MCP_LINES, PING, requestText, talk } from './raw.ts'
 
 const LINES = [...MCP_LINES, CLOSE]
@@ -199,7 +200,7 @@ test('anonymous access is logged once if other machines can reach the router, bu
     t.after(() => router.close(0))
     for (const generation of [1, 2]) {
       source.publish(snapshotOf({}, { access }, generation))
-      while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+      await until(() => router.catalog()?.generation === generation)
     }
     const warnings = String(logged.read() ?? '')
       .split('\n')

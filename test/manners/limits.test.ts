@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_BODY_BYTES, MAX_HELD_BYTES } from '../../core/mcp/server/bodies.ts'
 import { legacy, post } from '../front/post.ts'
+import { until } from '../support/until.ts'
 import { ask, CLOSE, dial, MCP_LINES, requestText } from './raw.ts'
 import { startReplica } from './replica.ts'
 
@@ -18,7 +19,7 @@ test('pipelined requests are served only up to the limit of concurrent requests;
   })
   const ping = legacy('ping')
   socket.write(hold.repeat(MAX_IN_FLIGHT + 100))
-  while (replica.seen.length < MAX_IN_FLIGHT) await new Promise(resolve => setImmediate(resolve))
+  await until(() => replica.seen.length >= MAX_IN_FLIGHT)
   const refused = await post(replica.url, ping)
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get('retry-after'), '1')
@@ -45,7 +46,7 @@ test('a body over the limit gets 413; while bodies of 16 MiB are held, another l
   const holding = Array.from({ length: room }, () =>
     fetch(replica.url, { method: 'POST', headers, body, signal: stop.signal }).catch(() => undefined),
   )
-  while (replica.seen.length < room) await new Promise(resolve => setImmediate(resolve))
+  await until(() => replica.seen.length >= room)
   const refused = await post(replica.url, body)
   assert.equal(refused.status, 503)
   assert.equal((await post(replica.url, legacy('ping'))).status, 200)

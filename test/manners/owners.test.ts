@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ownerAt } from '../../router/http/owner.ts'
 import { errorOf, legacy, modern, modernHeaders, post } from '../front/post.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 import { beginSession, openEvents } from './caller.ts'
 import { startReplica } from './replica.ts'
 
@@ -24,7 +25,7 @@ test('a call without state is answered by any replica, a stream by the owner of 
   first.clients.notify(client, CHANGED)
   assert.partialDeepStrictEqual(await stream.next(), CHANGED)
   stream.close()
-  while (first.clients.streams.size > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => first.clients.streams.size === 0)
 })
 
 test('calls of a session go to its owner if the server keeps state for each client', async t => {

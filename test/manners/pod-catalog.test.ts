@@ -13,6 +13,7 @@ import { rule, SERVERS } from '../front/access-router.ts'
 import { legacy, post } from '../front/post.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 
 const ACCOUNTS: AuthConfig = {
   anonymous: false,
@@ -59,7 +60,7 @@ async function start(t: TestContext, access: Partial<AccessConfig>, options: Par
   const publish = async (changed: Partial<AccessConfig>) => {
     generation++
     source.publish(snapshotOf(SERVERS, { access: { ...OPEN_ACCESS, ...changed } }, generation))
-    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+    await until(() => router.catalog()?.generation === generation)
   }
   await publish(access)
   const origin = `http://127.0.0.1:${router.adminAddress?.port}`

@@ -16,6 +16,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { type Attempt, attempts, leaks } from '../front/access-attempts.ts'
 import { initialize, modernised, PROFILES, rule, SERVERS, send } from '../front/access-router.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 
 const AUTH: AuthConfig = {
   anonymous: false,
@@ -67,7 +68,7 @@ async function startGateway(t: TestContext) {
   )
   const config = { access: { ...OPEN_ACCESS, auth: AUTH, rules }, allowedProfiles: [...PROFILES] }
   source.publish(snapshotOf(SERVERS, config, 1))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   return { admin: `http://127.0.0.1:${router.adminAddress?.port}`, reached }
 }
 
@@ -88,7 +89,7 @@ async function startSidecar(t: TestContext, url: string, pod: Pod) {
     stop.abort()
     await running
   })
-  while (!router.catalog()?.tools.length) await new Promise(resolve => setImmediate(resolve))
+  await until(() => (router.catalog()?.tools.length ?? 0) > 0)
   return new URL(router.url).origin
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createWorkspace, scriptCommand } from '../support/manifests.ts'
 import { callTool } from '../support/mcp.ts'
 import { startGateway } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 const CALLS = 8
@@ -20,7 +21,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const url = `${gateway.url}/mcp`
     const sleep = { tool_path: 'one:sleep', arguments: { ms: SLEEP_MS } }
     const calls = Array.from({ length: CALLS }, () => callTool(url, 'execute_mcp_tool', sleep))
-    while ((await inFlight(gateway.url)) < CALLS) await new Promise(resolve => setImmediate(resolve))
+    await until(async () => (await inFlight(gateway.url)) >= CALLS)
     const exited = once(gateway.child, 'exit')
     gateway.child.kill(signal)
     for (const call of calls) assert.equal((await call).content[0]?.text, 'slept')

@@ -11,6 +11,7 @@ import type { ConnectedUser } from '../../core/mcp/user.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { type Router, type RouterOptions, startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
+import { until } from '../support/until.ts'
 import { serverOf, snapshotOf } from './fixture.ts'
 
 export type RealServer = {
@@ -69,7 +70,7 @@ export async function startRealRouter(
     const profiles = { allowedProfiles: ['search', 'registry', 'direct'] } as const
     const { config: base } = snapshotOf({}, { allowedProfiles: [...profiles.allowedProfiles], ...config }, 1)
     source.publish({ generation: ++generation, config: { ...base, servers: known }, catalogs })
-    while (router.catalog()?.generation !== generation) await new Promise(resolve => setImmediate(resolve))
+    await until(() => router.catalog()?.generation === generation)
   }
   await reload()
   const path = (route: Parameters<RealRouter['at']>[0]) =>

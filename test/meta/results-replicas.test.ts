@@ -7,6 +7,7 @@ import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { freePort } from '../support/free-port.ts'
 import { callTool, type ToolAnswer } from '../support/mcp.ts'
+import { until } from '../support/until.ts'
 import { serverOf, snapshotOf, upstreamOf } from './fixture.ts'
 import { forge, ISSUE } from './servers.ts'
 
@@ -72,7 +73,7 @@ async function startReplica(t: TestContext, sessionKey: string, port?: number): 
     log: createLog({ level: 'silent' }),
   })
   t.after(() => router.close(0))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   return router
 }
 

@@ -10,6 +10,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { snapshotOf } from '../meta/fixture.ts'
 import { freePort } from '../support/free-port.ts'
 import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
+import { until } from '../support/until.ts'
 import { startSdk1 } from '../upstreams/http/sdk1.ts'
 
 test('a client keeps its upstream session when it uses another replica, until the replica that owns the session ends', async t => {
@@ -71,7 +72,7 @@ async function startReplicas(t: TestContext) {
       log: createLog({ level: 'silent' }),
     })
     t.after(() => router.close(0))
-    while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+    await until(() => router.catalog())
     return router
   }
   const replicas = { first: await start(), second: await start(), upstream }

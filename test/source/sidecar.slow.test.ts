@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { delay, systemClock } from '../../core/async.ts'
 import type { Endpoint } from '../../core/catalog/router-config.ts'
 import { type FixtureServer, snapshotOf } from '../meta/fixture.ts'
 import { skipApiServer } from '../support/api-server.ts'
 import { callTool, discoverTools, MCP_HEADERS, requestBody } from '../support/mcp.ts'
+import { until } from '../support/until.ts'
 import { type Sdk1Mode, type Sdk1Server, startSdk1 } from '../upstreams/http/sdk1.ts'
 import { type Api, startApi } from './api.ts'
 import { type RouterProcess, startRouterProcess } from './program.ts'
@@ -58,7 +58,7 @@ test('a change reaches the sidecar within a second', { skip }, async t => {
   const { upstreams, sidecar } = await startBoth(t, 'change')
   const before = performance.now()
   const generation = await publish('change', upstreams, 'changed')
-  while ((await statusOf(sidecar)).generation !== generation) await delay(systemClock, 5)
+  await until(async () => (await statusOf(sidecar)).generation === generation)
   const ms = performance.now() - before
   t.diagnostic(`${ms.toFixed(0)} ms since the start of the write`)
   assert.ok(ms < PROPAGATION_LIMIT_MS, `${ms} ms`)
@@ -75,7 +75,7 @@ test('while its gateway is down, a sidecar keeps serving; afterwards it gets the
   assert.equal((await fetch(`${sidecar.admin}/readyz`)).status, 200)
   const generation = await publish('away', upstreams, 'later')
   await startRouterProcess(t, gateway.env)
-  while ((await statusOf(sidecar)).generation !== generation) await delay(systemClock, 20)
+  await until(async () => (await statusOf(sidecar)).generation === generation)
   assert.equal(await echo(sidecar, 'closed'), 'hello closed')
 })
 
@@ -129,7 +129,7 @@ test('after SIGTERM a router is not ready, still answers requests, and exits wit
 }, async t => {
   const { gateway, sidecar } = await startBoth(t, 'end')
   const ended = gateway.end('SIGTERM')
-  while ((await fetch(`${gateway.admin}/readyz`)).status !== 503) await delay(systemClock, 5)
+  await until(async () => (await fetch(`${gateway.admin}/readyz`)).status === 503)
   const answer = await fetch(gateway.url, {
     method: 'POST',
     headers: MCP_HEADERS,

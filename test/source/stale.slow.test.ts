@@ -8,6 +8,7 @@ import { createKubernetesSource } from '../../router/source/kubernetes-source.ts
 import { snapshotOf } from '../meta/fixture.ts'
 import { createShiftingClock } from '../operator/shifting-clock.ts'
 import { skipApiServer } from '../support/api-server.ts'
+import { until } from '../support/until.ts'
 import { type Api, startApi } from './api.ts'
 
 const skip = skipApiServer()
@@ -40,7 +41,7 @@ test('a router whose ServiceAccount was deleted is stale after 30 s, even if the
   assert.match(source.stale() ?? '', /401/)
   const count = warnings().length
   clock.advance(30_000)
-  while (warnings().length === count) await sleep(20)
+  await until(() => warnings().length !== count)
 })
 
 test('a router that may no longer read its feed is stale until it may again', { skip }, async t => {
@@ -48,18 +49,18 @@ test('a router that may no longer read its feed is stale until it may again', { 
   const binding = { kind: 'RoleBinding', namespace: 'default', name: 'forbidden-gateway' }
   await api.client.delete({ apiVersion: 'rbac.authorization.k8s.io/v1', ...binding })
   clock.advance(SILENCE_MS)
-  while (!warnings().some(({ reason }) => reason === 'Forbidden')) await sleep(20)
+  await until(() => warnings().some(({ reason }) => reason === 'Forbidden'))
   clock.advance(30_000)
   assert.match(source.stale() ?? '', /403/)
   await api.bind('forbidden', 'forbidden')
-  while (source.stale() !== undefined) await sleep(20)
+  await until(() => source.stale() === undefined)
 })
 
 test('a router is not stale while the API server is down, however long', { skip }, async t => {
   const { source, clock, warnings } = await followAs(t, 'away')
   await api.server.kill()
   t.after(() => api.server.restart())
-  while (warnings().length === 0) await sleep(20)
+  await until(() => warnings().length > 0)
   clock.advance(600_000)
   await sleep(200)
   assert.equal(source.stale(), undefined)

@@ -1,9 +1,10 @@
 /** A bridge in this process, with real child processes, for tests. */
 import type { TestContext } from 'node:test'
 import { type Bridge, type BridgeOptions, startBridge } from '../../bridge/bridge.ts'
-import { type Clock, delay, systemClock } from '../../core/async.ts'
+import { type Clock, systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import { rudeCommand } from '../upstreams/rude/rude.ts'
+import { until } from './until.ts'
 
 export type TestBridge = Bridge & {
   url: string
@@ -11,7 +12,7 @@ export type TestBridge = Bridge & {
   /** The HTTP status of /readyz. */
   readiness(): Promise<number>
   /** Waits until /readyz has this status. */
-  untilReadiness(status: number): Promise<void>
+  untilReadiness(status: number): Promise<true>
 }
 
 export type TestBridgeOptions = Partial<BridgeOptions> & {
@@ -21,9 +22,6 @@ export type TestBridgeOptions = Partial<BridgeOptions> & {
   /** Do not wait for the first child to be ready. */
   impatient?: boolean
 }
-
-const POLL_MS = 5
-const DEADLINE_MS = 90_000
 
 /** Listens on a free port until the test ends. */
 export async function startTestBridge(t: TestContext, options: TestBridgeOptions = {}): Promise<TestBridge> {
@@ -43,13 +41,8 @@ export async function startTestBridge(t: TestContext, options: TestBridgeOptions
   t.after(() => bridge.close(0))
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${bridge.port}`
   const readiness = async () => (await fetch(`${origin}/readyz`)).status
-  const untilReadiness = async (status: number) => {
-    const end = performance.now() + DEADLINE_MS
-    while ((await readiness()) !== status) {
-      if (performance.now() > end) throw new Error(`readiness never became ${status}`)
-      await delay(systemClock, POLL_MS)
-    }
-  }
+  const untilReadiness = (status: number) =>
+    until(`readiness is ${status}`, async () => (await readiness()) === status)
   if (!impatient) await untilReadiness(200)
   return { ...bridge, url: `${origin}/mcp`, origin, readiness, untilReadiness }
 }

@@ -1,10 +1,8 @@
 /** A laptop gateway for tests: on a free port, without log and without watching files, ready when it is returned. */
-import { delay, systemClock } from '../../core/async.ts'
 import { createLog } from '../../core/log.ts'
 import { type LocalGateway, type LocalOptions, startLocal } from '../../local/local-gateway.ts'
 import type { Workspace } from './manifests.ts'
-
-const POLL_MS = 20
+import { until } from './until.ts'
 
 /** Serves the manifests of a workspace; the caller closes it. `env` is added to PATH and HOME. */
 export async function startTestGateway(
@@ -23,6 +21,6 @@ export async function startTestGateway(
     onFindings: () => {},
     ...options,
   })
-  while (!gateway.ready()) await delay(systemClock, POLL_MS)
+  await until(() => gateway.ready())
   return gateway
 }

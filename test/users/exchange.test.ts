@@ -8,6 +8,7 @@ import { createLog } from '../../core/log.ts'
 import { createCaller } from '../../core/mcp/caller.ts'
 import { callerTokenOf } from '../../core/mcp/caller-token.ts'
 import { startRealRouter } from '../meta/real-router.ts'
+import { until } from '../support/until.ts'
 import {
   CLIENT,
   type ExchangeServer,
@@ -101,7 +102,7 @@ test('each user calls with a token of their own, exchanged once for all their ca
   const calls = tokens.flatMap(token =>
     Array.from({ length: 10 }, () => callAs(origin, token, 'notes:about')),
   )
-  while (real.router.users()[0]?.users.length !== 2) await new Promise(setImmediate)
+  await until(() => real.router.users()[0]?.users.length === 2)
   release()
   for (const [at, { isError, text }] of (await Promise.all(calls)).entries()) {
     assert.ok(!isError, text)

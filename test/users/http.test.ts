@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import { TOKENS } from '../front/access-router.ts'
 import { startRealRouter } from '../meta/real-router.ts'
+import { until } from '../support/until.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { beginAs, callAs, tokenOf } from './as-user.ts'
 
@@ -43,7 +44,7 @@ test('each user of a 2025 server has a session, which all clients of the user sh
   assert.equal(notes.requests.filter(({ method }) => method === 'initialize').length, NAMES.length)
   const [ada] = router.users()[0]?.users ?? []
   assert.ok(router.endUser('notes', ada?.user ?? ''))
-  while (!notes.requests.some(({ method }) => method === 'DELETE')) await new Promise(setImmediate)
+  await until(() => notes.requests.some(({ method }) => method === 'DELETE'))
 })
 
 test('each user of a 2026 server is served, and no credential of a caller goes upstream', async t => {
@@ -89,10 +90,10 @@ test('200 users come and go, and no session, user or metric of them is left', as
       round.map(name => callAs(origin, tokenOf(name), 'notes:about')),
     ))
       assert.ok(!isError, text)
-    while ((router.users()[0]?.users.length ?? 0) > 0) await new Promise(resolve => setTimeout(resolve, 10))
+    await until(() => (router.users()[0]?.users.length ?? 0) === 0)
   }
   const count = (wanted: string) => notes.requests.filter(({ method }) => method === wanted).length
-  while (count('DELETE') < names.length) await new Promise(resolve => setTimeout(resolve, 10))
+  await until(() => count('DELETE') >= names.length)
   assert.deepEqual([count('initialize'), count('DELETE')], [200, 200])
   assert.doesNotMatch(await router.metrics.registry.metrics(), /guest-/)
 })

@@ -11,6 +11,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import { rule } from '../front/access-router.ts'
 import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
 
 const REMOTES = { refusedAddresses: [], remoteHosts: ['127.0.0.1'] }
 
@@ -67,7 +68,7 @@ export async function startLoginRouter(
   const server = { endpoint, transport: 'http', sessions: 'perUser', users } as const
   const offers = { tools: [{ name: 'about', description: 'Notes', inputSchema: { type: 'object' } }] }
   source.publish(snapshotOf({ notes: { offers, server } }, { access }, 1))
-  while (!router.catalog()) await new Promise(resolve => setImmediate(resolve))
+  await until(() => router.catalog())
   /** Presses the button of a page; as a browser does, with its origin. */
   const press = (path: string, query = '') =>
     fetch(`${origin}/connect/${path}?issuer=own${query}`, {

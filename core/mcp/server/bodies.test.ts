@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { until } from '../../../test/support/until.ts'
 import { type Bodies, createBodies, MAX_BODY_BYTES, MAX_HELD_BYTES } from './bodies.ts'
 
 const MIB = 1024 * 1024
@@ -45,7 +46,7 @@ test('large bodies count until they are answered; beyond the limit large ones ge
   await taken(many + 1)
   for (const raw of waiting) raw.end()
   for (const answer of [...answers, small]) assert.equal((await answer).status, 200)
-  while (bodies.bytes() > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => bodies.bytes() === 0)
 })
 
 test('a body is released when its caller leaves', async t => {
@@ -54,10 +55,10 @@ test('a body is released when its caller leaves', async t => {
   const body = new ReadableStream({ start: feed => feed.enqueue(Buffer.alloc(MIB)) })
   const request = { method: 'POST', body, duplex: 'half', signal: gone.signal } as RequestInit
   const answer = fetch(url, request).catch(() => 'gone')
-  while (bodies.bytes() === 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => bodies.bytes() > 0)
   gone.abort()
   assert.equal(await answer, 'gone')
-  while (bodies.bytes() > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => bodies.bytes() === 0)
 })
 
 type Started = { url: string; bodies: Bodies; taken(count: number): Promise<void> }

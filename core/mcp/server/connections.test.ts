@@ -5,6 +5,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { until } from '../../../test/support/until.ts'
 import { type Connections, watchConnections } from './connections.ts'
 
 /** In real time, since Node measures it. A socket is cut after twice as long: Node first compares how much it has left to send. */
@@ -20,7 +21,7 @@ test('a client that does not read its answer is cut off; one that reads slowly o
   })
   const [stalled, slow, waiting] = [dial(), dial(), dial()]
   stalled.write(GET)
-  while (answered.length === 0) await new Promise(setImmediate)
+  await until(() => answered.length > 0)
   slow.write(GET)
   waiting.write(GET.replace('/', '/wait'))
   for (const socket of [stalled, slow]) await once(socket, 'readable')
@@ -32,7 +33,7 @@ test('a client that does not read its answer is cut off; one that reads slowly o
     if (!answered[0]?.destroyed) await new Promise(resolve => setTimeout(resolve, 2))
   }
   assert.ok(received > LARGE.length)
-  while (!answered[0]?.destroyed) await new Promise(setImmediate)
+  await until(() => answered[0]?.destroyed)
   let delivered = 0
   for await (const chunk of stalled) delivered += chunk.length
   assert.ok(delivered < LARGE.length, 'the rest was not sent')

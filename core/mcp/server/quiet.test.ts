@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { until } from '../../../test/support/until.ts'
 import { watchQuiet } from './quiet.ts'
 
 const REQUEST = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'
@@ -27,11 +28,11 @@ test('a request that arrived while the process got no CPU time is waited for', a
   const waited = quiet.wait(60_000).then(() => {
     isQuiet = true
   })
-  while (clock.pending() === 0) await new Promise(setImmediate)
+  await until(() => clock.pending() > 0)
   // Both in one turn, as after a pause of the process: the timer is due, and a request has arrived.
   client.write(REQUEST)
   clock.advance(1_000)
-  while (clock.pending() === 0 && !isQuiet) await new Promise(setImmediate)
+  await until(() => clock.pending() > 0 || isQuiet)
   assert.equal(isQuiet, false)
   clock.advance(1_000)
   await waited
@@ -45,7 +46,7 @@ test('while requests keep arriving, the wait ends at its limit', async () => {
     isQuiet = true
   })
   for (const ms of [800, 800, 800]) {
-    while (clock.pending() === 0) await new Promise(setImmediate)
+    await until(() => clock.pending() > 0)
     assert.equal(isQuiet, false)
     clock.advance(ms)
     server.emit('request')

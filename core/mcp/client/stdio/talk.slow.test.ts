@@ -92,13 +92,11 @@ test("between calls, a child's questions and notifications go to its client's li
     asked: (client, request, end) => (client === 'ann' ? ask(request, end) : undefined),
   })
   const caller = { capabilities: CAN_ALL }
-  const seen = async (client: string, id: string) => {
-    for (;;) {
+  const seen = (client: string, id: string) =>
+    until(`${id} is seen by the child of ${client}`, async () => {
       const all: JsonObject[] = JSON.parse(await call('seen', {}, { ...caller, client }))
-      const found = all.find(message => message.id === id)
-      if (found) return found
-    }
-  }
+      return all.find(message => message.id === id)
+    })
   for (const client of ['ann', 'bob']) {
     await call('say_later', { method: 'notifications/custom' }, { ...caller, client })
     await call('say_later', { method: 'roots/list', id: 'later' }, { ...caller, client })
@@ -136,7 +134,7 @@ test('10,000 questions at once are answered or refused, and the child keeps runn
     const seen: JsonObject[] = JSON.parse(await call('seen', {}, { ...caller, maxBytes: 10_000_000 }))
     return seen.filter(message => message[kind]).length
   }
-  while ((await answered('result')) < asked);
+  await until(async () => (await answered('result')) >= asked)
   assert.ok((await answered('error')) > 0)
   assert.equal(warned.mock.callCount(), 0)
 })
