@@ -1,6 +1,5 @@
 /** `--as` on a laptop: what the caller sees, may do and is refused, with real processes. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { connectSdkClient } from '../core/mcp/client/sdk-client.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
+import { runPortolan, startPortolan } from '../test/support/portolan.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 /** Made for a cluster: on a laptop, nothing verifies tokens of ServiceAccounts. */
@@ -28,21 +28,8 @@ const GATEWAY = {
   },
 }
 
-function begin(cache: string, args: string[], env: Record<string, string> = {}): ChildProcess {
-  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', ...args]
-  return spawn(process.execPath, node, {
-    env: { ...process.env, PORTOLAN_CACHE: cache, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-}
-
-async function portolan(cache: string, ...args: string[]) {
-  const child = begin(cache, args)
-  const texts = { stdout: '', stderr: '' }
-  child.stdout?.on('data', text => (texts.stdout += text))
-  child.stderr?.on('data', text => (texts.stderr += text))
-  const [code] = await once(child, 'close')
-  return { code, ...texts }
+function portolan(cache: string, ...args: string[]) {
+  return runPortolan(args, { PORTOLAN_CACHE: cache })
 }
 
 function newWorkspace(t: { after(run: () => void): void }) {
@@ -83,10 +70,12 @@ test('requests without a token act as the caller of up --as, which is refused if
   const refused = await portolan(cache, 'up', folder, '--host', '0.0.0.0', '--as', 'sa:agents/triage')
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /--as is for this machine alone/)
-  const child = begin(cache, ['up', folder, '--port', '0', '-o', 'json', '--as', 'sa:agents/triage'])
+  const child = startPortolan(['up', folder, '--port', '0', '-o', 'json', '--as', 'sa:agents/triage'], {
+    PORTOLAN_CACHE: cache,
+  })
   const closed = once(child, 'close')
   t.after(() => child.kill('SIGKILL'))
-  const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { url } = JSON.parse(line) as { url: string }
   const client = await connectSdkClient(url, AbortSignal.timeout(10_000))
   const result = await client.request(
@@ -116,9 +105,9 @@ test('if the gateway that a command starts requires a token, the error names POR
   const args = ['call', 'one:echo', '{"text":"ahoy"}', folder]
   const without = await portolan(cache, ...args)
   assert.match(without.stderr, /wants credentials \(401\): set PORTOLAN_TOKEN/)
-  const child = begin(cache, args, { PORTOLAN_TOKEN: 'x'.repeat(40) })
+  const child = startPortolan(args, { PORTOLAN_CACHE: cache, PORTOLAN_TOKEN: 'x'.repeat(40) })
   let stdout = ''
-  child.stdout?.on('data', text => (stdout += text))
+  child.stdout.on('data', text => (stdout += text))
   await once(child, 'close')
   assert.equal(stdout.trim(), 'ahoy')
 })

@@ -1,6 +1,5 @@
 /** `portolan model` as a process: downloaded once by concurrent runs, and never left incomplete. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
@@ -9,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MODEL_FILE } from '../core/encoder/model-place.ts'
 import { skipModel, testModelFile } from '../test/support/model.ts'
+import { startPortolan } from '../test/support/portolan.ts'
 import { serve } from '../test/upstreams/http/serve.ts'
 
 const skip = skipModel()
@@ -17,11 +17,8 @@ const ETAG = '"model"'
 type Ended = { code: number | null; stdout: string; stderr: string }
 
 function begin(cache: string, ...args: string[]) {
-  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', 'model', ...args]
-  const child = spawn(process.execPath, node, {
-    env: { ...process.env, PORTOLAN_CACHE: cache, PORTOLAN_MODEL: '', no_proxy: '127.0.0.1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const env = { PORTOLAN_CACHE: cache, PORTOLAN_MODEL: '', no_proxy: '127.0.0.1' }
+  const child = startPortolan(['model', ...args], env)
   const texts = { stdout: '', stderr: '' }
   child.stdout.on('data', text => (texts.stdout += text))
   child.stderr.on('data', text => (texts.stderr += text))

@@ -1,6 +1,5 @@
 /** The command line as a process: standard output, standard error and exit codes. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,28 +8,22 @@ import { test } from 'node:test'
 import { freePort } from '../test/support/free-port.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { callTool, request } from '../test/support/mcp.ts'
+import { runPortolan, startPortolan } from '../test/support/portolan.ts'
 import { untilGone } from '../test/support/processes-left.ts'
 
 const RUDE = 'test/upstreams/rude/server.mjs'
 const ESC = '\u001b['
 
-type Ended = { code: number | null; stdout: string; stderr: string }
-
-async function portolan(cache: string, ...args: string[]): Promise<Ended> {
-  const child = begin(cache, args)
-  const texts = { stdout: '', stderr: '' }
-  child.stdout?.on('data', text => (texts.stdout += text))
-  child.stderr?.on('data', text => (texts.stderr += text))
-  const [code] = await once(child, 'close')
-  return { code, ...texts }
+function envOf(cache: string) {
+  return { PORTOLAN_CACHE: cache, KUBECONFIG: join(cache, 'no-kubeconfig') }
 }
 
-function begin(cache: string, args: string[]): ChildProcess {
-  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', ...args]
-  return spawn(process.execPath, node, {
-    env: { ...process.env, PORTOLAN_CACHE: cache, KUBECONFIG: join(cache, 'no-kubeconfig') },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+function portolan(cache: string, ...args: string[]) {
+  return runPortolan(args, envOf(cache))
+}
+
+function begin(cache: string, args: string[]) {
+  return startPortolan(args, envOf(cache))
 }
 
 test('portolan console needs a kubeconfig and a valid port', async t => {
@@ -225,8 +218,7 @@ test('up prints its state as JSON, servers shows it, and Ctrl-C stops it with ex
   const child = begin(space.cache, ['up', space.folder, '--port', '0', '-o', 'json'])
   t.after(() => child.kill('SIGKILL'))
   let log = ''
-  child.stderr?.on('data', text => (log += text))
-  assert.ok(child.stdout)
+  child.stderr.on('data', text => (log += text))
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { url, servers } = JSON.parse(line)
   const found = await portolan(space.cache, 'search', 'echo', '--url', url)
@@ -253,7 +245,6 @@ test('up runs scripts and serves the profile code only with --code', async t => 
   ] as const) {
     const child = begin(space.cache, ['up', space.folder, '--port', '0', '-o', 'json', ...options])
     t.after(() => child.kill('SIGKILL'))
-    assert.ok(child.stdout)
     const [line] = await once(createInterface({ input: child.stdout }), 'line')
     const { url } = JSON.parse(line)
     const { tools } = (await request(url, 'tools/list')) as { tools: { name: string }[] }
@@ -283,7 +274,6 @@ test('portolan bridge listens on 127.0.0.1 only', async t => {
   const port = await freePort()
   const child = begin(cache, ['bridge', '--port', `${port}`, '--', run, ...args])
   t.after(() => child.kill('SIGKILL'))
-  assert.ok(child.stderr)
   for await (const line of createInterface({ input: child.stderr }))
     if (line.includes('bridge listens')) break
   assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)

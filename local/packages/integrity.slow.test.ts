@@ -1,12 +1,12 @@
 /** A version whose content has changed is refused: real installations with npm, and uv or pip, from a test registry. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../core/async.ts'
 import type { PackageSource } from '../../core/packages/install.ts'
+import { runPortolan } from '../../test/support/portolan.ts'
 import { startRegistry } from '../../test/upstreams/registry.ts'
 import { createPackages } from './packages.ts'
 
@@ -43,13 +43,8 @@ async function setUp(t: TestContext) {
 }
 
 /** Runs `portolan approve greeter` as a process. */
-function approve(folder: string, ...args: string[]): string {
-  const main = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', main, 'approve', 'greeter', ...args],
-    { env: { PATH: process.env.PATH, PORTOLAN_CACHE: folder }, encoding: 'utf8' },
-  )
+async function approve(folder: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr } = await runPortolan(['approve', 'greeter', ...args], { PORTOLAN_CACHE: folder })
   return `${stdout}${stderr}`
 }
 
@@ -78,19 +73,19 @@ for (const source of [NPM, PYPI]) {
     assert.equal(existsSync(ran), false, 'a script of the package ran')
     const [record = ''] = readdirSync(join(folder, 'integrity'))
     const file = join(folder, 'integrity', record)
-    const output = approve(folder, '--diff')
+    const output = await approve(folder, '--diff')
     assert.match(
       output,
       /^greeter 1\.0\.0 of \w+ has other content under the same version:\n {2}integrity: \[-\S+-\]\{\+\S+\+\}/,
     )
     const [, digest = ''] = /--digest "(.+)"/.exec(output) ?? []
     assert.match(
-      approve(folder, '--digest', digest),
+      await approve(folder, '--digest', digest),
       /: approved .* The next start of its server installs it/,
     )
     await packages.ensure(source)
     uninstall()
-    assert.match(approve(folder), /nothing was approved of a server "greeter"/)
+    assert.match(await approve(folder), /nothing was approved of a server "greeter"/)
     writeFileSync(file, 'damaged')
     await assert.rejects(packages.ensure(source), /it was not readable/)
     rmSync(file)

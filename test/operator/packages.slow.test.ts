@@ -1,6 +1,5 @@
 /** What pods report of their packages is kept, and not overwritten: a real API server, pods that say what a test wants. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { V1ConfigMap, V1Deployment, V1PersistentVolumeClaim } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
@@ -9,12 +8,11 @@ import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
 import { labelsOf } from '../../operator/plan/names.ts'
 import { PACKAGES_KEY } from '../../operator/plan/package-records.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { conditionOf, createWorld, reasonOf } from './world.ts'
 
 const skip = skipApiServer()
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 const FIRST: PackageRecord = { kind: 'npm', package: 'web', version: '1.0.0', integrity: 'sha512-first' }
 const OTHER = { ...FIRST, integrity: 'sha512-other' }
 const NEXT = { ...FIRST, version: '1.0.1', integrity: 'sha512-next' }
@@ -55,13 +53,7 @@ async function packageWorld(t: TestContext, namespace: string) {
       })
     },
     approve: (...args: string[]) =>
-      run(
-        process.execPath,
-        ['--disable-warning=ExperimentalWarning', MAIN, 'approve', 'web', '-n', namespace, ...args],
-        {
-          env: { PATH: process.env.PATH, KUBECONFIG: api().kubeconfig },
-        },
-      ),
+      runPortolan(['approve', 'web', '-n', namespace, ...args], { KUBECONFIG: api().kubeconfig }),
     status: (check: Parameters<typeof world.until>[1]) => world.until('web', check),
     delete: (kind: 'ConfigMap', name: string) => world.delete(kind, name),
   }

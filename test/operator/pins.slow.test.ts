@@ -1,19 +1,17 @@
 /** Pinned tools in a cluster: a real API server, a real MCP server that changes its tools, approval by annotation and by command. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readApproved, readCatalog } from '../../core/kube/catalog.ts'
 import { APPROVE_ANNOTATION, REFRESH_ANNOTATION } from '../../crds/annotations.ts'
 import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { startChanging } from '../upstreams/http/changing.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
 
 const skip = skipApiServer()
 const FIRST = { read: 'Reads a file', write: 'Writes a file' }
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
 const api = apiServerOfTests(skip)
 
@@ -41,10 +39,7 @@ async function pinned(t: TestContext, namespace: string, tools: McpServerSpecInp
       const { tools } = await readCatalog(world.client, namespace, 'files', undefined)
       return tools.map(({ definition }) => definition.name)
     },
-    cli: (...args: string[]) =>
-      run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'approve', 'files', ...args], {
-        env: { PATH: process.env.PATH, KUBECONFIG: api().kubeconfig },
-      }),
+    cli: (...args: string[]) => runPortolan(['approve', 'files', ...args], { KUBECONFIG: api().kubeconfig }),
   }
 }
 

@@ -1,18 +1,14 @@
 /** `portolan users` against a running gateway: it shows what each user has, and ends it. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { about, start } from './laptop-users.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
-
 test('portolan users shows each user, and ends the process of one; a page in a browser cannot', async t => {
   const { origin, gateway } = await start(t, ['ada', 'ben'])
-  const portolan = (...args: string[]) =>
-    run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'users', '--url', origin, ...args])
+  const portolan = (...args: string[]) => runPortolan(['users', '--url', origin, ...args])
   assert.equal((await portolan()).stdout, 'nobody has anything of their own\n')
   const [ada, ben] = [await about(origin, 'ada'), await about(origin, 'ben')]
   assert.match((await portolan()).stdout, /notes {3}\w{10} {2}token#ada .*\nnotes {3}\w{10} {2}token#ben /)

@@ -1,12 +1,11 @@
 /** Users of a laptop's gateway log in at the issuer of its callers first, then at the upstream's authorization server, each with their own account. */
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
 import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { cameBack } from '../upstreams/users/quick-login-server.ts'
 import {
@@ -21,7 +20,6 @@ import {
   start,
 } from './issuer-gateway.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 const AT_ONCE = 8
 
 test('two users log in at once, and each uses their own account, with a token that is renewed once and shown nowhere', async t => {
@@ -97,10 +95,7 @@ test('logins outlive the gateway, can be listed and deleted, and are deleted som
   for (const who of ['ada', 'ben']) await open(linkOf(who), who)
   await restart()
   for (const who of ['ada', 'ben']) assert.equal(await accountIn(await about(who)), `${who}-at-notes`)
-  const portolan = (...args: string[]) =>
-    run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'logins', ...args], {
-      env: { ...process.env, PORTOLAN_CACHE: space.cache },
-    })
+  const portolan = (...args: string[]) => runPortolan(['logins', ...args], { PORTOLAN_CACHE: space.cache })
   const shown = await portolan()
   assert.match(shown.stdout, /\nnotes +http:\S+#ada +http:\S+ .*\nnotes +http:\S+#ben +http:\S+ /)
   const deleted = await portolan('notes', `${issuer.issuer}#ada`, '--delete')

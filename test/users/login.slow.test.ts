@@ -6,12 +6,10 @@ import { test } from 'node:test'
 import { identityOf } from '../../cli/identity.ts'
 import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { startTestGateway } from '../support/local-gateway.ts'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { callAs, tokenOf } from './as-user.ts'
 import { openLink, start } from './login-gateway.ts'
-
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
 test('after a login the lists are read and calls succeed; its token is only in a file of mode 600', async t => {
   const { origin, gateway, login, notes, log, kept } = await start(t)
@@ -95,8 +93,7 @@ test('with --as, the person at the machine is the user that it names', async t =
 
 test('a gateway without an issuer of its callers does not accept the server, and serves no login page', async t => {
   const { space } = await start(t)
-  const portolan = (...args: string[]) =>
-    run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'check', ...args, space.folder])
+  const portolan = (...args: string[]) => runPortolan(['check', ...args, space.folder])
   const gateway = {
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpGateway',

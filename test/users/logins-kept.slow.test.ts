@@ -5,12 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { REMOVED_AFTER_MS } from '../../local/logins/removed-servers.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
-import { run } from '../support/run.ts'
+import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
 import { callAs } from './as-user.ts'
 import { start } from './login-gateway.ts'
-
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
 
 test('a refused token is renewed once for all waiting calls, and kept while the authorization server is down', async t => {
   const { origin, login, refuse, logIn, kept } = await start(t)
@@ -91,10 +89,7 @@ test('the logins of a removed manifest are deleted; not those of one that is bri
 
 test('portolan logins lists what is kept, without tokens, and deletes it', async t => {
   const { origin, space, spec, logIn, kept } = await start(t)
-  const portolan = (...args: string[]) =>
-    run(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'logins', ...args], {
-      env: { ...process.env, PORTOLAN_CACHE: space.cache },
-    })
+  const portolan = (...args: string[]) => runPortolan(['logins', ...args], { PORTOLAN_CACHE: space.cache })
   assert.equal((await portolan()).stdout, 'no logins\n')
   await logIn()
   const [table, json, others] = await Promise.all([

@@ -1,19 +1,17 @@
 /** The console of a cluster, in a browser, through `portolan console`: every gateway, its servers, calls and tools. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { violationsOf } from '../../console/axe.ts'
 import { openBrowser, openPage, skipBrowser } from '../../console/browser.ts'
+import { startPortolan } from '../../support/portolan.ts'
 import { until } from '../../support/until.ts'
 import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Namespace } from '../support/namespace.ts'
 import { type Portolan, SYSTEM } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const TOKEN = 'of-somebody-at-the-console-0123456789ab'
 const ROUTERS = 2
 
@@ -56,24 +54,13 @@ export const consoleStories: Stories = (running, { skip }) => {
 
 /** Starts the command, as a user does who has a kubeconfig. */
 async function startConsole({ cluster }: Portolan): Promise<{ base: string; stop(): Promise<void> }> {
-  const args = [
-    '--disable-warning=ExperimentalWarning',
-    MAIN,
-    'console',
-    '--namespace',
-    SYSTEM,
-    '--port',
-    '0',
-  ]
-  const child: ChildProcess = spawn(process.execPath, args, {
-    env: { ...process.env, KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const env = { KUBECONFIG: cluster.kubeconfig, NO_COLOR: '1' }
+  const child = startPortolan(['console', '--namespace', SYSTEM, '--port', '0'], env)
   let output = ''
-  child.stdout?.on('data', text => {
+  child.stdout.on('data', text => {
     output += text
   })
-  child.stderr?.on('data', text => {
+  child.stderr.on('data', text => {
     output += text
   })
   const base = await until('it prints its address', async () => {

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { userNamed } from '../../../core/mcp/user.ts'
 import { logIn } from '../../login/person.ts'
 import { logInTwice } from '../../login/twice.ts'
-import { run } from '../../support/run.ts'
+import { runPortolan } from '../../support/portolan.ts'
 import { until } from '../../support/until.ts'
 import { LOGIN_PORTS } from '../../upstreams/users/login-world.ts'
 import type { Agent } from '../support/agent.ts'
@@ -19,7 +19,6 @@ import { server } from '../support/manifests.ts'
 import type { Portolan } from '../support/portolan.ts'
 import type { Stories } from '../support/story.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const WORLD = join(import.meta.dirname, '..', '..', 'upstreams', 'users', 'login-world.ts')
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning']
 const SPACE = 'logins'
@@ -86,9 +85,7 @@ export const loginStories: Stories = (running, options) => {
     assert.deepEqual(world.grants, ['refresh_token', 'refresh_token'])
 
     const command = (...args: string[]) =>
-      run(process.execPath, [...NODE.slice(1), MAIN, 'logins', ...args, '--namespace', SPACE], {
-        env: { ...process.env, KUBECONFIG: portolan.cluster.kubeconfig },
-      })
+      runPortolan(['logins', ...args, '--namespace', SPACE], { KUBECONFIG: portolan.cluster.kubeconfig })
     const shown = await command()
     assert.match(shown.stdout, /notes +http:\/\/issuer\.logins\.svc#ada .*\nnotes +\S+#ben /, shown.stderr)
     const deleted = await command('notes', `http://issuer.${DOMAIN}#ada`, '--delete')

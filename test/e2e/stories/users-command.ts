@@ -1,8 +1,7 @@
 /** `portolan users` in a cluster: who has their own pod, and how to end one. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { run } from '../../support/run.ts'
+import { runPortolan } from '../../support/portolan.ts'
 import { until } from '../../support/until.ts'
 import { tokenOf } from '../../users/as-user.ts'
 import { callerOf } from '../support/caller.ts'
@@ -10,20 +9,15 @@ import { fixture, gateway, secret, server } from '../support/manifests.ts'
 import type { Stories } from '../support/story.ts'
 import { idOf, userOf } from '../support/users.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')
 const NAMES = ['ada', 'ben']
 
 export const usersCommandStories: Stories = (running, options) => {
   test('portolan users shows who has a pod, and --end ends the pod of one user', options, async t => {
     const portolan = running()
     const space = await portolan.namespace('who-has-what', t)
-    const env = { ...process.env, KUBECONFIG: portolan.cluster.kubeconfig }
+    const env = { KUBECONFIG: portolan.cluster.kubeconfig }
     const portolanUsers = (...args: string[]) =>
-      run(
-        process.execPath,
-        ['--disable-warning=ExperimentalWarning', MAIN, 'users', ...args, '--namespace', space.name],
-        { env },
-      )
+      runPortolan(['users', ...args, '--namespace', space.name], env)
     await space.apply(
       secret('callers', Object.fromEntries(NAMES.map(name => [name, tokenOf(name)]))),
       server('kit', { ...fixture(), sessions: 'perUser' }),
