@@ -191,7 +191,7 @@ test('modern calls without a session use a modern child that was started in adva
   assert.ok(waiting.includes(used.at(-1) ?? 0))
   await until(() => spares().length === 2)
   assert.equal(await counted(), 3)
-  clock.leap(60_000)
+  clock.advance(60_000)
   await until(() => children().length === 1)
   assert.deepEqual(children(), [warm])
   assert.equal(await counted(), 1)

@@ -85,9 +85,9 @@ test('an idle session ends; one with a call in flight does not', async t => {
   const idlePid = Number(await idle.call('pid'))
   const busyPid = Number(await busy.call('pid'))
   const hanging = busy.call('hang').catch(error => error.message)
-  clock.leap(IDLE_MS / 2)
+  clock.advance(IDLE_MS / 2)
   assert.equal(await idle.call('pid'), String(idlePid))
-  clock.leap(IDLE_MS)
+  clock.advance(IDLE_MS)
   await until(() => !bridge.children().includes(idlePid))
   assert.equal((await idle.post('ping')).status, 404)
   assert.ok(bridge.children().includes(busyPid))
@@ -200,7 +200,7 @@ test('a stream requires a session', async t => {
 test('after three failed starts of the warm child the bridge gives up', async t => {
   const clock = createLeapClock()
   const bridge = await startSessionBridge(t, { mode: 'refuse-initialize', impatient: true, clock })
-  const hurry = setInterval(() => clock.leap(1_000), 50)
+  const hurry = setInterval(() => clock.advance(1_000), 50)
   t.after(() => clearInterval(hurry))
   const { reason, message } = await bridge.gaveUp
   clearInterval(hurry)
@@ -230,7 +230,7 @@ test('a warm child that no longer starts does not end any session', { timeout: 2
     gaveUp = true
   })
   const failed = join(folder, 'failed')
-  const hurry = setInterval(() => clock.leap(10_000), 20)
+  const hurry = setInterval(() => clock.advance(10_000), 20)
   t.after(() => clearInterval(hurry))
   const failures = () => (existsSync(failed) ? readFileSync(failed).length : 0)
   await until(() => failures() > MAX_FAILURES + 1)

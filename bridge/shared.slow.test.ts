@@ -133,7 +133,7 @@ test('a silent stream gets heartbeats, and the number of streams is bounded', as
   const first = await open()
   const reader = first.body?.getReader()
   assert.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), ':\n\n')
-  clock.leap(HEARTBEAT_MS)
+  clock.advance(HEARTBEAT_MS)
   assert.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), ':\n\n')
   const more = await Promise.all(Array.from({ length: MAX_STREAMS - 1 }, open))
   assert.ok(more.every(({ status }) => status === 200))
@@ -184,7 +184,7 @@ test('the bridge is ready only while a child is up', async t => {
   await bridge.untilReadiness(503)
   const held = errorOf(await post(bridge.url, legacy('tools/call', { name: 'pid' })))
   assert.match(String(held.message), /ends again and again.*started again in 0\.[0-5] s/)
-  clock.leap(500)
+  clock.advance(500)
   await bridge.untilReadiness(200)
 })
 
@@ -192,7 +192,7 @@ test('after three consecutive failures the bridge gives up with the reason', asy
   const clock = createLeapClock()
   const command = { ...rudeCommand('exit-1'), startTimeoutMs: LONG_MS }
   const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
-  const hurry = setInterval(() => clock.leap(1_000), 20)
+  const hurry = setInterval(() => clock.advance(1_000), 20)
   t.after(() => clearInterval(hurry))
   const { reason, message, stderr } = await gaveUp
   assert.equal(reason, 'CrashLooping')
@@ -204,7 +204,7 @@ test('the error for a command that does not exist names it', async t => {
   const clock = createLeapClock()
   const command = { command: 'no-such-command', args: [], env: {}, startTimeoutMs: LONG_MS }
   const { gaveUp } = await startTestBridge(t, { command, impatient: true, clock })
-  const hurry = setInterval(() => clock.leap(1_000), 20)
+  const hurry = setInterval(() => clock.advance(1_000), 20)
   t.after(() => clearInterval(hurry))
   const { reason, message } = await gaveUp
   assert.deepEqual([reason, message], ['CommandNotFound', 'the command no-such-command was not found'])
@@ -251,13 +251,13 @@ test('requests, except for health checks, need the token; a token that was repla
   for (const method of ['GET', 'DELETE', 'PUT'])
     assert.equal((await fetch(bridge.url, { method })).status, 401, method)
   writeFileSync(bearerFile, 'second-token\n')
-  clock.leap(1_000)
+  clock.advance(1_000)
   const both = async () => [await status('Bearer first-token'), await status('Bearer second-token')]
   assert.deepEqual(await both(), [200, 200])
-  clock.leap(5 * 60_000)
+  clock.advance(5 * 60_000)
   assert.deepEqual(await both(), [401, 200])
   rmSync(bearerFile)
-  clock.leap(1_000)
+  clock.advance(1_000)
   assert.equal(await status('Bearer second-token'), 200)
 })
 

@@ -113,7 +113,7 @@ test('a model that is downloaded while the gateway runs is used, also after a re
   await until(() => /portolan model/.test(gateway.status().search.reason ?? ''))
   mkdirSync(dirname(modelFile), { recursive: true })
   copyFileSync(testModelFile(), modelFile)
-  clock.leap(10_000)
+  clock.advance(10_000)
   await until(() => gateway.status().search.semantic === 'embedded' && gateway.status().search.pending === 0)
   assert.equal(await best('I do not understand this German letter'), 'helper:echo')
   await gateway.close()

@@ -30,12 +30,12 @@ test('a new certificate is used once callers had time to learn of it, and no cal
   secrets['mcp-kit'] = { 'ca.crt': second.cert }
   await assert.rejects(echo(connect()), { code: 'upstream_unreachable', message: /not trusted/ })
   write(folder, second)
-  clock.leap(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
   await assert.rejects(echo(connect()), { code: 'upstream_unreachable' })
   secrets['mcp-kit'] = { 'ca.crt': withFormer(second.cert, first.cert) }
   await echo(connect())
   const calls = Array.from({ length: 20 }, () => echo(upstream))
-  clock.leap(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
   await Promise.all([...calls, ...Array.from({ length: 20 }, () => echo(connect()))])
   secrets['mcp-kit'] = { 'ca.crt': withFormer(second.cert, undefined) }
   await echo(connect())
@@ -46,8 +46,8 @@ test('a certificate with the key of another one is not used, and a bridge does n
   const [first, second] = await Promise.all([newCertificate(), newCertificate()])
   const { folder, clock, connect } = await start(t, first)
   write(folder, { cert: first.cert, key: second.key })
-  clock.leap(REREAD_CERTIFICATE_MS)
-  clock.leap(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
   await echo(connect())
   await assert.rejects(startIn(t, folder, clock), { code: 'io', message: /cannot be used: .*mismatch/ })
 })
@@ -58,8 +58,8 @@ test('callers with TLS 1.2 are refused before and after the certificate is repla
   await assert.rejects(shakeHands(port, 'TLSv1.2'), /protocol version/)
   secrets['mcp-kit'] = { 'ca.crt': second.cert }
   write(folder, second)
-  clock.leap(REREAD_CERTIFICATE_MS)
-  clock.leap(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
+  clock.advance(REREAD_CERTIFICATE_MS)
   await echo(connect())
   await shakeHands(port, 'TLSv1.3')
   await assert.rejects(shakeHands(port, 'TLSv1.2'), /protocol version/)

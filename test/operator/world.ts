@@ -13,8 +13,8 @@ import type { McpServer, McpServerSpecInput } from '../../crds/server.ts'
 import { type Connectors, createControllers } from '../../operator/controllers/controllers.ts'
 import { type OpenEncoder, type Operator, startOperator } from '../../operator/operator.ts'
 import type { OperatorSettings } from '../../operator/plan/settings.ts'
+import { createLeapClock, type LeapClock } from '../support/leap-clock.ts'
 import { until } from '../support/until.ts'
-import { createShiftingClock, type ShiftingClock } from './shifting-clock.ts'
 
 const LIMIT_MS = 30_000
 const RESYNC_MS = 24 * 60 * 60_000
@@ -23,7 +23,7 @@ const manager = { fieldManager: 'test', force: true }
 export type World = {
   client: KubeClient
   namespace: string
-  clock: ShiftingClock
+  clock: LeapClock
   /** Starts another operator, after the first was stopped. */
   start(options?: { resyncMs?: number; settings?: Partial<OperatorSettings> }): Promise<Operator>
   operator: () => Operator
@@ -96,7 +96,7 @@ export async function createWorld(
   options: WorldOptions = {},
 ): Promise<World> {
   const client = new KubeClient(access)
-  const clock = createShiftingClock()
+  const clock = createLeapClock()
   // The operator serves nothing in its own namespace.
   const system = `${namespace}-system`
   const log = createLog({ level: options.logLevel ?? 'silent' })
@@ -105,7 +105,7 @@ export async function createWorld(
     running = await startOperator({
       client,
       leaseClient: client,
-      // Only the controllers get the shifting clock: with it, the lease would be lost and watches would break.
+      // Only the controllers get the leap clock: with it, the lease would be lost and watches would break.
       createControllers: context => createControllers({ ...context, clock }, options.connectors),
       settings: { ...SETTINGS, namespace: system, ...options.settings, ...settings },
       namespaces: [namespace],

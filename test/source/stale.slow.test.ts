@@ -6,8 +6,8 @@ import { KubeClient } from '../../core/kube/client.ts'
 import { createLog } from '../../core/log.ts'
 import { createKubernetesSource } from '../../router/source/kubernetes-source.ts'
 import { snapshotOf } from '../meta/fixture.ts'
-import { createShiftingClock } from '../operator/shifting-clock.ts'
 import { skipApiServer } from '../support/api-server.ts'
+import { createLeapClock } from '../support/leap-clock.ts'
 import { until } from '../support/until.ts'
 import { type Api, startApi } from './api.ts'
 
@@ -75,7 +75,7 @@ async function followAs(t: TestContext, name: string) {
   const client = new KubeClient(await api.accessOf(await api.token(name)))
   const lines: string[] = []
   const log = createLog({ level: 'warn', destination: { write: line => void lines.push(line) } })
-  const clock = createShiftingClock()
+  const clock = createLeapClock()
   const source = createKubernetesSource({ client, namespace: 'default', gateway: name, log, clock })
   const life = new AbortController()
   const running = source.run(life.signal)

@@ -3,7 +3,7 @@ import { type Clock, systemClock, type Timer } from '../../core/async.ts'
 
 export type LeapClock = Clock & {
   /** Sets the clock forward and runs the timers that are due, in order. */
-  leap(ms: number): void
+  advance(ms: number): void
 }
 
 export function createLeapClock(): LeapClock {
@@ -26,7 +26,7 @@ export function createLeapClock(): LeapClock {
         },
       }
     },
-    leap(ms) {
+    advance(ms) {
       ahead += ms
       for (const entry of waiting.filter(({ at }) => at <= now()).sort((a, b) => a.at - b.at)) {
         entry.timer.cancel()

@@ -106,7 +106,7 @@ test('logins outlive the gateway, can be listed and deleted, and are deleted som
   await open(linkOf('ada'), 'ada')
   space.delete('notes')
   await until(() => status().servers.length === 0)
-  clock.leap(REMOVED_AFTER_MS)
+  clock.advance(REMOVED_AFTER_MS)
   await until(() => kept().length === 0)
 })
 
