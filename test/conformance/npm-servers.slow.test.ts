@@ -20,6 +20,11 @@ const LIMIT_MS = 600_000
 /** Packages are kept from one run to the next, lists of tools are not. */
 const CACHE = join(cacheFolder(process.env), 'npm-servers')
 
+/** Outcomes of calls that the server has answered, if only with an error. All others are sentences of the gateway. */
+const ANSWERED: ReadonlySet<string> = new Set(['ok', 'tool_error', 'upstream_error'])
+/** What the gateway says if there was no valid answer. */
+const LOST = /ended during the call|is not valid MCP/
+
 type Recorded = { package: string; version: string; args: string[]; toolCount: number }
 
 const skip = withoutRecorded()
@@ -100,8 +105,20 @@ async function judge(server: NpmServer, gateway: LocalGateway): Promise<void> {
   assert.equal(found?.state, 'ready', JSON.stringify(found))
   assert.equal(found?.tools, server.tools?.count ?? recordedOf(server).toolCount, server.tools?.because)
   const route = new URL('/servers/server/mcp', gateway.url).href
-  const said = callTool(route, server.tool, server.arguments ?? {}).catch(error => String(error.message))
-  assert.match(JSON.stringify(await said), server.says)
+  const answer = callTool(route, server.tool, server.arguments ?? {})
+  const said = JSON.stringify(await answer.catch(error => String(error.message)))
+  assert.match(said, server.says)
+  const outcomes = await outcomesOf(gateway)
+  assert.ok(outcomes.length === 1 && ANSWERED.has(outcomes[0] ?? ''), `${outcomes}: ${said}`)
+  // An error of the protocol is an answer, but a call without a valid answer has the same outcome.
+  assert.doesNotMatch(said, LOST)
+}
+
+/** How the calls of the server ended, as the gateway counts them. */
+async function outcomesOf({ url }: LocalGateway): Promise<string[]> {
+  const metrics = await (await fetch(new URL('/metrics', url))).text()
+  const counts = metrics.matchAll(/^portolan_calls_total\{[^}]*outcome="(\w+)"[^}]*\} [1-9]/gm)
+  return [...counts].map(([, outcome = '']) => outcome)
 }
 
 /** The whole environment, since npm may need the proxy or certificates that it names; but Puppeteer downloads no browser. */
