@@ -1,9 +1,7 @@
 /** The MCP session with one child process, in either era: calls, notifications and questions. */
-import { waitFor } from '../../../deadline.ts'
 import type { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
-import { createCaller, OURSELVES } from '../../caller.ts'
-import { changesFilter } from '../../protocol/declares.ts'
+import { OURSELVES } from '../../caller.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification, ServerRequest } from '../../protocol/json-rpc.ts'
@@ -16,6 +14,7 @@ import { refusedAnswers } from '../refused-answers.ts'
 import { SessionCallers } from '../session-callers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import type { ChildExit } from './child.ts'
+import { LISTEN, Listening } from './listening.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
 import { StartupQuestions } from './startup-questions.ts'
@@ -40,15 +39,10 @@ export type SessionDeps = StdioRpcDeps & {
   onRequest?: (request: ServerRequest, signal: AbortSignal) => Promise<McpResponse> | undefined
 }
 
-const LISTEN = 'subscriptions/listen'
 /** Notifications that we send ourselves; those of clients are not forwarded. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
-/** For acknowledgements and other short answers. */
+/** For short answers. */
 const MAX_ACK_BYTES = 256 * 1024
-const NOT_SUBSCRIBED = {
-  code: METHOD_NOT_FOUND,
-  message: 'The server does not accept subscriptions to this resource',
-}
 
 export class ChildSession {
   /** Resolves after the handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
@@ -69,8 +63,8 @@ export class ChildSession {
   /** Set until the questions that the child asks at its start are answered. */
   #startup: StartupQuestions | undefined
   #logLevel: string | undefined
-  /** In the 2026 era: ends the `subscriptions/listen` of each resource. */
-  readonly #streams = new Map<string, AbortController>()
+  /** Used in the 2026 era. */
+  readonly #listening = new Listening((call, signal) => this.request(call, signal))
 
   /** Starts the child and the handshake; calls can be sent once `ready` resolves. */
   constructor(spec: SessionSpec, deps: SessionDeps) {
@@ -113,24 +107,15 @@ export class ChildSession {
   }
 
   /** Subscribes to a resource; updates go to `onNotification`. */
-  async subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
-    if (!this.#isModern) return this.#rpc.request(subscribeCall(uri), signal)
-    const end = new AbortController()
-    try {
-      const answer = await waitFor(this.#listen({ resourceSubscriptions: [uri] }, end.signal), signal)
-      if (answer.error) end.abort()
-      else this.#streams.set(uri, end)
-      return answer
-    } catch (error) {
-      end.abort()
-      throw error
-    }
+  subscribe(uri: string, signal: AbortSignal): Promise<McpResponse> {
+    return this.#isModern
+      ? this.#listening.subscribe(uri, signal)
+      : this.#rpc.request(subscribeCall(uri), signal)
   }
 
   unsubscribe(uri: string): void {
-    if (!this.#isModern) void unsubscribe(uri, this.#deps.clock, (call, end) => this.#rpc.request(call, end))
-    this.#streams.get(uri)?.abort()
-    this.#streams.delete(uri)
+    if (this.#isModern) this.#listening.unsubscribe(uri)
+    else void unsubscribe(uri, this.#deps.clock, (call, end) => this.#rpc.request(call, end))
   }
 
   /** Forwards a notification of the client to the server. */
@@ -182,9 +167,8 @@ export class ChildSession {
   #begin(info: UpstreamInfo, version: string) {
     this.#info = info
     this.#version = version
-    if (!this.#isModern) return this.#initialized()
-    const filter = changesFilter(info.capabilities)
-    if (Object.keys(filter).length > 0) this.#listen(filter, this.#over.signal).catch(() => {})
+    if (this.#isModern) this.#listening.lists(info.capabilities, this.#over.signal)
+    else this.#initialized()
   }
 
   #initialized() {
@@ -205,24 +189,6 @@ export class ChildSession {
   #end(why: Fault): void {
     this.#over.abort(why)
     this.#questions.end()
-  }
-
-  /** Opens `subscriptions/listen` until `signal` aborts; resolves when it is acknowledged or refused. */
-  #listen(notifications: JsonObject, signal: AbortSignal): Promise<McpResponse> {
-    return new Promise((resolve, reject) => {
-      const notify = ({ params }: Notification) => {
-        const accepted = isObject(params?.notifications) ? Object.keys(params.notifications) : []
-        const all = Object.keys(notifications).every(key => accepted.includes(key))
-        resolve(all ? { result: {} } : { error: NOT_SUBSCRIBED })
-      }
-      const call = {
-        method: LISTEN,
-        params: { notifications },
-        caller: createCaller({ notify }),
-        maxBytes: MAX_ACK_BYTES,
-      }
-      this.request(call, signal).then(resolve, reject)
-    })
   }
 
   /** Sets the server's log level before a call whose caller wants another one. */
