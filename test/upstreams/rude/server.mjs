@@ -1,8 +1,9 @@
 /**
  * A stdio MCP server that misbehaves on purpose: `node server.mjs MODE [NUMBER]`. The default mode, `polite`, is a correct server.
- * It has no dependencies, so that it starts fast and only the mode is unusual. The modes are in `modes.mjs`, `opening-modes.mjs` and `canary-mode.mjs`.
+ * It has no dependencies, so that it starts fast and only the mode is unusual. The modes are in `modes.mjs`, `opening-modes.mjs`, `listening-modes.mjs` and `canary-mode.mjs`.
  */
 import { canaryMode } from './canary-mode.mjs'
+import { listeningModes } from './listening-modes.mjs'
 import { modes } from './modes.mjs'
 import { openingModes } from './opening-modes.mjs'
 import { tools, unlisted } from './tools.mjs'
@@ -72,7 +73,7 @@ function listen(server) {
 }
 
 const name = process.argv[2] ?? 'polite'
-const all = { ...modes, ...openingModes, ...canaryMode }
+const all = { ...modes, ...openingModes, ...listeningModes, ...canaryMode }
 const change = all[name]
 if (change === undefined) {
   process.stderr.write(`no mode ${name}; there are: ${Object.keys(all).join(' ')}\n`)

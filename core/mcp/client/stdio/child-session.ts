@@ -14,7 +14,8 @@ import { refusedAnswers } from '../refused-answers.ts'
 import { SessionCallers } from '../session-callers.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import type { ChildExit } from './child.ts'
-import { LISTEN, Listening } from './listening.ts'
+import { LISTEN } from './kept-listen.ts'
+import { Listening } from './listening.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
 import { StartupQuestions } from './startup-questions.ts'
@@ -32,6 +33,8 @@ export type SessionSpec = CommandSpec & {
 export type SessionDeps = StdioRpcDeps & {
   /** The known eras of the server. */
   memory: EraMemory
+  /** Returns 0 to 1, for the jitter of retries; default Math.random. */
+  random?: () => number
   onListChanged: (list: 'tools' | 'resources' | 'prompts') => void
   /** Receives resource updates, and notifications that belong to no call. */
   onNotification?: (notification: Notification) => void
@@ -64,7 +67,7 @@ export class ChildSession {
   #startup: StartupQuestions | undefined
   #logLevel: string | undefined
   /** Used in the 2026 era. */
-  readonly #listening = new Listening((call, signal) => this.request(call, signal))
+  readonly #listening: Listening
 
   /** Starts the child and the handshake; calls can be sent once `ready` resolves. */
   constructor(spec: SessionSpec, deps: SessionDeps) {
@@ -78,6 +81,12 @@ export class ChildSession {
       capabilities: spec.clientCapabilities ?? {},
       asked: (request, signal) => deps.onRequest?.(request, signal),
       send: reply => this.#rpc.reply(reply),
+    })
+    this.#listening = new Listening({
+      ...deps,
+      request: (call, signal) => this.request(call, signal),
+      over: this.#over.signal,
+      missed: notification => this.#onNotification(notification),
     })
     this.ended = this.#rpc.ended.then(exit => {
       this.#end(diedFault(exit, this.stderr()))
@@ -167,7 +176,7 @@ export class ChildSession {
   #begin(info: UpstreamInfo, version: string) {
     this.#info = info
     this.#version = version
-    if (this.#isModern) this.#listening.lists(info.capabilities, this.#over.signal)
+    if (this.#isModern) this.#listening.lists(info.capabilities)
     else this.#initialized()
   }
 

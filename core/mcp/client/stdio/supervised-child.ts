@@ -21,8 +21,6 @@ export type SupervisedChildSpec = SessionSpec & {
 
 export type SupervisedChildDeps = SessionDeps & {
   backoff: RestartBackoff
-  /** Returns 0 to 1, for the jitter of retries; default Math.random. */
-  random?: () => number
   /** Called after each change of `state`. */
   onState(): void
   /** Called for each failed start and each unexpected exit; `failures` counts them in a row. */
