@@ -6,16 +6,20 @@ export type ManualClock = Clock & {
   advance(ms: number): void
   /** The number of waiting timers. */
   pending(): number
+  /** The number of timers of this length that were started. */
+  started(ms: number): number
 }
 
 export function createManualClock(start = 0): ManualClock {
   let now = start
   let waiting: { at: number; run: () => void }[] = []
+  const lengths: number[] = []
   return {
     now: () => now,
     after(ms, run) {
       const entry = { at: now + ms, run }
       waiting.push(entry)
+      lengths.push(ms)
       return {
         cancel: () => {
           waiting = waiting.filter(other => other !== entry)
@@ -34,5 +38,6 @@ export function createManualClock(start = 0): ManualClock {
       now = end
     },
     pending: () => waiting.length,
+    started: ms => lengths.filter(length => length === ms).length,
   }
 }

@@ -128,14 +128,9 @@ async function begin(t: TestContext, behaviours: Record<string, Behaviour>) {
 
 /** A connected upstream, and the events that it emits from then on. */
 async function watched(t: TestContext, server: { url: string; close(): Promise<void> }) {
-  const manual = createManualClock()
+  const clock = createManualClock()
   // How often the upstream has begun to wait for the next check.
-  let waits = 0
-  const after: typeof manual.after = (ms, run) => {
-    if (ms === 30_000) waits++
-    return manual.after(ms, run)
-  }
-  const clock = { ...manual, after }
+  const waits = () => clock.started(30_000)
   const spec = {
     url: server.url,
     transport: 'streamable-http',
@@ -148,6 +143,6 @@ async function watched(t: TestContext, server: { url: string; close(): Promise<v
   await upstream.request({ method: 'nothing/known', caller: DISCOVERY, maxBytes: 1e6 }, never).catch(() => {})
   const events: UpstreamEvent[] = []
   upstream.onEvent(event => void events.push(event))
-  await until(() => waits === 1)
-  return { clock, upstream, events, waits: () => waits }
+  await until(() => waits() === 1)
+  return { clock, upstream, events, waits }
 }
