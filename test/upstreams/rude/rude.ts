@@ -1,7 +1,6 @@
 /** The rude server in tests: its command, calls of its tools, and checks whether its processes are running. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { delay, systemClock } from '../../../core/async.ts'
 import { groupExists } from '../../../core/mcp/client/stdio/process-group.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import type { UpstreamCall } from '../../../core/mcp/upstream.ts'
@@ -27,16 +26,6 @@ export function toolCall(name: string, args: Record<string, string | number> = {
 export function textOf({ result }: McpResponse): string {
   const [content] = (result?.content ?? []) as { text?: string }[]
   return content?.text ?? ''
-}
-
-/** Polls a condition outside of this process. Resolves with false if it does not become true in time. */
-export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<boolean> {
-  const end = performance.now() + deadlineMs
-  while (!holds()) {
-    if (performance.now() > end) return false
-    await delay(systemClock, 10)
-  }
-  return true
 }
 
 /** Whether a process of the group is running. On Linux, zombies do not count. */
