@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SearchText } from '../../core/catalog/search-text.ts'
 import { createHashingEncoder } from '../../test/support/embeddings.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
-import { until } from '../../test/support/until.ts'
 import { OwnTexts } from './own-texts.ts'
 
 const textOf = (key: string): SearchText => ({ key, full: `does ${key}`, name: key })
@@ -91,7 +90,7 @@ test('while the encoder is down no text is given up, and it is asked less and le
 test('vectors made before the encoder went down are announced at once', async t => {
   const { texts, state } = start(t)
   texts.add([textOf('good'), textOf('bad')])
-  await until(() => texts.get('good'))
+  while (!texts.get('good')) await nextTurn()
   state.down = true
   for (let turn = 0; turn < 50; turn++) await nextTurn()
   assert.equal(state.announced, 1)

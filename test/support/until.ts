@@ -1,7 +1,8 @@
 /** Waits for a state, never for time to pass. */
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const LIMIT_MS = 120_000
+const MIN_PAUSE_MS = 10
 const MAX_PAUSE_MS = 150
 /** Part of the time waited so far: short waits end at once, and long ones take little CPU time. */
 const PAUSE_SHARE = 0.1
@@ -34,7 +35,6 @@ export async function until<T>(
       const wanted = String(what).replace(/\s+/g, ' ')
       throw new Error(`not within ${limitMs / 1_000} s: ${wanted}${last}`, { cause: seen })
     }
-    const pause = Math.min(waited * PAUSE_SHARE, MAX_PAUSE_MS)
-    await (pause < 1 ? nextTurn() : sleep(pause))
+    await sleep(Math.min(Math.max(waited * PAUSE_SHARE, MIN_PAUSE_MS), MAX_PAUSE_MS))
   }
 }
