@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { rudeCommand, textOf, toolCall, until } from '../../../../test/upstreams/rude/rude.ts'
+import { until } from '../../../../test/support/until.ts'
+import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { OURSELVES } from '../../caller.ts'
 import type { McpResponse } from '../../protocol/json-rpc.ts'
 import type { UpstreamCall } from '../../upstream.ts'
@@ -218,23 +219,23 @@ test('a child that is restarted during the pause gets each listen once, and subs
   assert.deepEqual(await before.listens(), ['lists', ONE])
   const timers = clock.pending()
   await before.call('end')
-  assert.ok(await until(() => clock.pending() === timers + 2))
+  await until(() => clock.pending() === timers + 2)
   await before.call('die').catch(() => {})
-  assert.ok(await until(() => updates.length === 1))
+  await until(() => updates.length === 1)
   const after = toolsAt(request => upstream.request(request, signal))
   clock.advance(60_000)
   assert.deepEqual(await after.listens(), ['lists', ONE])
   await after.call('end')
-  assert.ok(await until(() => clock.pending() === timers + 2))
+  await until(() => clock.pending() === timers + 2)
   clock.advance(500)
-  assert.ok(await until(() => updates.length === 2))
+  await until(() => updates.length === 2)
   await after.call('touch', { uri: ONE })
   assert.equal(updates.length, 3)
   assert.deepEqual(await after.listens(), ['lists', ONE])
   await after.call('end')
-  assert.ok(await until(() => clock.pending() === timers + 2))
+  await until(() => clock.pending() === timers + 2)
   end.abort()
-  assert.ok(await until(() => clock.pending() === timers + 1))
+  await until(() => clock.pending() === timers + 1)
   clock.advance(1_000)
   assert.deepEqual(await after.listens(), ['lists'])
 })
