@@ -119,8 +119,12 @@ test('a caller that disconnects before the operator reads the report wakes nothi
   const { world, router } = await sleepyWorld(t, 'gone', '127.0.9.4', SLEEPY)
   await untilAsleep(world, router)
   const before = await world.quiet()
+  const asked = router.asked()
+  // Nothing can read the report between these two.
+  router.reportsWaiting()
   router.reportsUse({ idleMs: 0 })
   world.clock.advance(MINUTE)
+  await until(() => router.asked() > asked)
   assert.deepEqual([...(await world.quiet())], [...before])
 })
 
