@@ -20,6 +20,8 @@ import { writeCredentials, writeOutsideKubeconfig } from '../cluster/pki.ts'
 import { programFolder, programsBuilt } from '../cluster/programs.ts'
 import { freePort } from './free-port.ts'
 
+/** A port that was free may be taken by another process before the API server listens on it. */
+const MAX_TRIES = 3
 const POLL_MS = 50
 const START_LIMIT_MS = 60_000
 /** Other files start theirs at the same time. */
@@ -58,25 +60,24 @@ export async function startApiServer(
   options: { crds?: boolean; controllers?: string[] } = {},
 ): Promise<ApiServer> {
   sweep()
-  const { cache } = clusterConfig()
+  for (let tries = MAX_TRIES; ; tries--) {
+    const server = await boot(newLayout(), options.controllers ?? [])
+    try {
+      await server.restart()
+      if (options.crds ?? true) await applyDefinitions(server)
+      return server
+    } catch (error) {
+      await server.stop()
+      if (tries === 1 || !String(error).includes('address already in use')) throw error
+    }
+  }
+}
+
+function newLayout(): Layout {
   const name = `${PREFIX}${process.pid}-${Math.random().toString(36).slice(2, 8)}`
-  const layout: Layout = {
-    name,
-    folder: join(tmpdir(), name),
-    bin: programFolder(cache),
-    nodes: 0,
-    family: 4,
-  }
-  mkdirSync(join(layout.folder, 'log'), { recursive: true })
-  const server = await boot(layout, options.controllers ?? [])
-  try {
-    await server.restart()
-    if (options.crds ?? true) await applyDefinitions(server)
-    return server
-  } catch (error) {
-    await server.stop()
-    throw error
-  }
+  const folder = join(tmpdir(), name)
+  mkdirSync(join(folder, 'log'), { recursive: true })
+  return { name, folder, bin: programFolder(clusterConfig().cache), nodes: 0, family: 4 }
 }
 
 /** The API server of a file's tests: starts before the first, unless they are skipped, and ends after the last. To be called in tests. */
