@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { legacy, post } from '../test/front/post.ts'
 import { startTestBridge } from '../test/support/bridge.ts'
+import { until } from '../test/support/until.ts'
 
 test('failed processes, lines of stderr and sessions are counted', async t => {
   const { url, metricsPort } = await startTestBridge(t, { sessions: 'perClient', metricsPort: 0 })
@@ -21,7 +22,7 @@ test('failed processes, lines of stderr and sessions are counted', async t => {
   assert.equal(await sample('portolan_bridge_sessions'), '1')
   const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
   await post(url, legacy('tools/call', { name: 'die', arguments: { last: 'out of ink' } }), session)
-  while ((await sample('portolan_bridge_process_failures_total{reason="Ended"}')) !== '1');
+  await until(async () => (await sample('portolan_bridge_process_failures_total{reason="Ended"}')) === '1')
   assert.equal(await sample('portolan_bridge_stderr_lines_total'), '1')
   assert.match(await read(), /portolan_build_info\{version="[\d.]+",component="bridge"\} 1/)
   assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/mcp`)).status, 404)

@@ -7,6 +7,7 @@ import { startRouter } from '../router/router.ts'
 import { createInProcessSource } from '../router/source/in-process-source.ts'
 import { echo, snapshotOf, upstreamOf } from '../test/meta/fixture.ts'
 import { SERVERS } from '../test/meta/servers.ts'
+import { until } from '../test/support/until.ts'
 import type { Terminal } from './output.ts'
 import { searchCommand } from './search.ts'
 
@@ -32,7 +33,7 @@ async function startClusterRouter(t: TestContext): Promise<string> {
   })
   t.after(() => router.close(0))
   const url = router.url.replace(/\/mcp$/, '')
-  while ((await fetch(`${url}/readyz`)).status !== 200);
+  await until(async () => (await fetch(`${url}/readyz`)).status === 200)
   return url
 }
 

@@ -10,6 +10,7 @@ import { BLUE, initialize, RED, rule, SERVERS, send, start, TOKENS } from '../fr
 import { audited, execute } from '../front/audit-router.ts'
 import { type EventReader, readEvents } from '../front/event-reader.ts'
 import { echo, type FixtureServer } from '../meta/fixture.ts'
+import { until } from '../support/until.ts'
 
 const CONSOLE = { page: new Map(), host: createClusterHost(() => ({ ready: true })) }
 const ANYBODY = { ...TOKENS, anonymous: true }
@@ -83,7 +84,7 @@ test('with onOverflow Refuse, the console gives no data and acts on nothing whil
   assert.deepEqual([(await ask()).status, (await act()).status], [200, 400])
   sink.block()
   const big = execute('vermilion:vermilion_get', { vermilionId: 'a'.repeat(15_000) })
-  while ((await send(origin, big)).status === 200);
+  await until(async () => (await send(origin, big)).status !== 200)
   const refused = await ask()
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1'])
   assert.match(await refused.text(), /must not go unrecorded/)

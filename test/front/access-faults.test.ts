@@ -1,6 +1,7 @@
 /** Issuers that fail, lie or are flooded, and clocks that are wrong: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type Answer, failing, HOUR, healthy, keyServer, MINUTE } from './access-key-server.ts'
 import { BLUE, initialize, NOW, RED, send, start } from './access-router.ts'
 
@@ -143,7 +144,7 @@ test('after the clock is set back, limits still end within a minute, and session
 test('failed logins are limited for a minute at most after the clock is set back', async t => {
   const { sign, statusOf, clock } = await keyServer(t)
   const wrong = await sign({ aud: 'another' })
-  while ((await statusOf(wrong)) !== 429);
+  await until(async () => (await statusOf(wrong)) === 429)
   clock.advance(-24 * HOUR)
   assert.equal(await statusOf(wrong), 429)
   clock.advance(MINUTE)

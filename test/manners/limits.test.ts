@@ -25,7 +25,7 @@ test('pipelined requests are served only up to the limit of concurrent requests;
   assert.equal(refused.headers.get('retry-after'), '1')
   assert.equal(replica.seen.length, MAX_IN_FLIGHT)
   socket.destroy()
-  while ((await post(replica.url, ping)).status !== 200);
+  await until(async () => (await post(replica.url, ping)).status === 200)
 })
 
 test('a body over the limit gets 413; while bodies of 16 MiB are held, another large one gets 503', async t => {

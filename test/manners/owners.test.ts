@@ -171,6 +171,6 @@ test('a client that does not read a forwarded stream is cut off at the owner', a
     await new Promise(resolve => setImmediate(resolve))
   }
   assert.ok(sent > 0 && sent < 2_000, `notifications are no longer accepted: ${sent}`)
-  while (first.clients.streams.size > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => first.clients.streams.size === 0)
   stream.close()
 })
