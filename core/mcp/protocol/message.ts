@@ -126,6 +126,8 @@ export function isChange(method: string): boolean {
   return method === RESOURCE_UPDATED || LIST_CHANGED.test(method)
 }
 
+/** The request of 2026-07-28 that stays open while its sender wants to hear of changes. */
+export const LISTEN = 'subscriptions/listen'
 export const RESOURCE_UPDATED = 'notifications/resources/updated'
 const LIST_CHANGED = /^notifications\/(tools|resources|prompts)\/list_changed$/
 

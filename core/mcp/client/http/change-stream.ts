@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../../json.ts'
 import { OURSELVES } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../../protocol/json-rpc.ts'
-import { classify, type Incoming } from '../../protocol/message.ts'
+import { classify, type Incoming, LISTEN } from '../../protocol/message.ts'
 import type { HttpClient } from './http-client.ts'
 import type { HttpRpc } from './http-rpc.ts'
 import { keepStream, type StreamListener } from './kept-stream.ts'
@@ -105,7 +105,7 @@ export class ChangeStream {
       onlyLists ? resolve({ notifications: {} }) : reject(new Fault('upstream_timeout', message)),
     )
     const call = {
-      method: 'subscriptions/listen',
+      method: LISTEN,
       params: { notifications },
       caller: OURSELVES,
       maxBytes: MAX_ANSWER_BYTES,

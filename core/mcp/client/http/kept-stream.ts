@@ -1,12 +1,11 @@
 /** Keeps an event stream for messages between calls open, reconnecting with backoff. */
 import { delay } from '../../../async.ts'
-import { backoffMs } from '../../../backoff.ts'
 import { type Incoming, readMessages } from '../../protocol/message.ts'
+import { StreamBackoff } from '../stream-backoff.ts'
 import type { HttpClient, HttpClientRequest } from './http-client.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
-const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 /** Timeout, too early, too many requests: a later request may succeed. */
 const REFUSED_FOR_NOW: ReadonlySet<number> = new Set([408, 425, 429])
 
@@ -45,9 +44,7 @@ async function keepListening(
   signal: AbortSignal,
 ): Promise<void> {
   let everOpen = false
-  /** Streams in a row that failed, or ended before they had lasted. */
-  let endedEarly = 0
-  let waitMs = 0
+  const backoff = new StreamBackoff(random)
   for (let attempt = 0; !signal.aborted; attempt++) {
     const begun = clock.now()
     let heardAny = false
@@ -64,10 +61,8 @@ async function keepListening(
     const ended = await listenOnce(http, request(), { ...listener, gone, heard, opened }, signal)
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
-    // A stream that ends right after a message does not reset the backoff.
-    if (heardAny && clock.now() - begun > waitMs) endedEarly = 0
-    waitMs = backoffMs(RETRY, endedEarly++, random)
-    await delay(clock, waitMs, signal).catch(() => {})
+    const lastedMs = heardAny ? clock.now() - begun : undefined
+    await delay(clock, backoff.nextMs(lastedMs), signal).catch(() => {})
   }
 }
 

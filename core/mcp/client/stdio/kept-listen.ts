@@ -1,17 +1,16 @@
 /** Keeps one `subscriptions/listen` of a child open: asks again, with backoff, when the server ends it while the child goes on running. */
 import { type Clock, delay } from '../../../async.ts'
-import { backoffMs } from '../../../backoff.ts'
 import { Fault, type FaultCode } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { createCaller } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
+import { LISTEN } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import { StreamBackoff } from '../stream-backoff.ts'
 
-export const LISTEN = 'subscriptions/listen'
 /** For acknowledgements, and the answer that ends a listen. */
 const MAX_ACK_BYTES = 256 * 1024
-const RETRY = { firstMs: 1_000, longestMs: 60_000 }
 const NOT_SUBSCRIBED = {
   code: METHOD_NOT_FOUND,
   message: 'The server does not accept subscriptions to this resource',
@@ -69,9 +68,7 @@ export async function keepListening(
   // Not for requests: those end with the session by themselves, without a cancellation for each.
   const life = AbortSignal.any([signal, over])
   let everListened = false
-  /** Listens in a row that were refused, or ended before they had lasted. */
-  let endedEarly = 0
-  let waitMs = 0
+  const backoff = new StreamBackoff(random)
   for (let round = 0; ; round++) {
     const begun = clock.now()
     const { listened, forNothing, end } = await listenOnce(listen, round, signal, deps)
@@ -80,10 +77,8 @@ export async function keepListening(
     if (end.code === METHOD_NOT_FOUND) return everListened ? listen.unknown() : undefined
     if (!everListened && (forNothing || !listen.insists)) return
     listen.ended(end.code)
-    // A listen that ends right after its acknowledgement does not reset the backoff.
-    if (listened && clock.now() - begun > waitMs) endedEarly = 0
-    waitMs = backoffMs(RETRY, endedEarly++, random)
-    await delay(clock, waitMs, life).catch(() => {})
+    const lastedMs = listened ? clock.now() - begun : undefined
+    await delay(clock, backoff.nextMs(lastedMs), life).catch(() => {})
     if (life.aborted) return
   }
 }

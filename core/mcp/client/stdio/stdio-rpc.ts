@@ -5,7 +5,7 @@ import type { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
 import { INVALID_REQUEST } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
-import { type Incoming, ownId, requestText } from '../../protocol/message.ts'
+import { type Incoming, LISTEN, ownId, requestText } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'
@@ -54,7 +54,6 @@ const EXCERPT_CHARACTERS = 120
 const CARRIAGE_RETURN = 13
 /** Handshakes are not cancelled: no protocol is agreed on yet. */
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
-const LISTEN = 'subscriptions/listen'
 
 export class StdioRpc {
   /** Resolves when the child has exited. Never rejects. */
