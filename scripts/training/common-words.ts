@@ -9,7 +9,7 @@ import { heldOutServers, type InventedServer, inventedServers } from './invented
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'common-words.json')
 /** A word is common if it occurs in descriptions of, or queries for, tools of at least this number of servers. */
-const MIN_SERVERS = 9
+const MIN_SERVERS = 11
 
 function termsOf({ tools }: InventedServer): Set<string> {
   const texts = tools.flatMap(({ description, terse, everyday, paraphrase, more }) => [

@@ -12,7 +12,7 @@ import { kindsCatalog } from '../../test/search/held-out.ts'
 import { openEncoder, textOf } from '../../test/search/meaning.ts'
 
 const FILE = join(import.meta.dirname, '..', '..', 'router', 'catalog', 'search', 'data', 'kinds.json')
-const KINDS = 1_300
+const KINDS = 1_700
 const ROUNDS = 5
 
 /** Spherical k-means; evenly spaced vectors are the initial centres. */

@@ -12,7 +12,7 @@ import { skipModel, testModelFile } from '../support/model.ts'
 import { KNOWN_TEXTS, knownVectors, plainVectors } from './known-vectors.ts'
 
 /** The digest of the model file: it changes with the adapter, the format and the way of rounding. */
-const MODEL_SHA256 = 'de9a629a5d9430135f0a35b6ab1a9ed1f6a29da53b33b44caac24ddd0d88aca3'
+const MODEL_SHA256 = '5aa4256745d12a5306a50071f297002f9dc759c95b59fcf94af81d2aa2391f8f'
 const modelFile = testModelFile()
 const skip = skipModel()
 /** A folder with model.safetensors and vocab.txt, for people who change how the model is made. */
@@ -34,7 +34,8 @@ test('every vector is nearly that of the plain forward pass', { skip }, () => {
   assert.equal(known.length, KNOWN_TEXTS.length)
   for (const [at, text] of KNOWN_TEXTS.entries()) {
     const found = cosine(finish(query(text)), known[at] as Vector)
-    assert.ok(found >= 0.999, `${text}: ${found}`)
+    // Rounding to eight bits changes texts in unknown scripts most.
+    assert.ok(found >= 0.998, `${text}: ${found}`)
   }
 })
 

@@ -35,7 +35,7 @@ const SHARED: [set: string, queries: string, weight: number, floors: Floors, fir
   ['mcpzero', 'queries_tsb_paraphrase', 1, { words: [0.7, 0.9], meaning: [0.85, 0.9] }],
   ['mcpzero', 'queries_tsb_exact', 0.5, { words: [0.83, 0.9], meaning: [0.85, 0.98] }],
   ['mcpproxy45', 'queries', 1.5, { words: [0.81, 0.93], meaning: [0.89, 0.94] }],
-  ['gtc-k8s', 'queries', 1, { words: [0.83, 0.89], meaning: [0.95, 0.97] }],
+  ['gtc-k8s', 'queries', 1, { words: [0.83, 0.89], meaning: [0.93, 0.97] }],
   ['gtc-github', 'queries', 0.75, { words: [0.91, 0.98], meaning: [0.91, 0.98] }],
   ['gtc-mixed_mcp', 'queries', 0.5, { words: [0.89, 0.98], meaning: [0.92, 0.98] }],
   ['gtc-multi_mcp', 'queries', 0.5, { words: [0.96, 0.94], meaning: [0.91, 0.94] }],
@@ -62,8 +62,8 @@ const RECORDED: Record<string, Floors> = {
 /** What the servers reach that the training data holds out. */
 const HELD_OUT: Record<string, Floors> = {
   terse: { words: [0.94, 0.97], meaning: [0.97, 0.99] },
-  everyday: { words: [0.61, 0.67], meaning: [0.83, 0.89] },
-  paraphrase: { words: [0.49, 0.56], meaning: [0.8, 0.885] },
+  everyday: { words: [0.61, 0.67], meaning: [0.84, 0.91] },
+  paraphrase: { words: [0.49, 0.56], meaning: [0.81, 0.9] },
   hard: { words: [0.58, 0.67], meaning: [0.69, 0.785] },
   languages: { words: [0.41, 0.53], meaning: [0.63, 0.73] },
 }
