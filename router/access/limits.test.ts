@@ -65,6 +65,17 @@ test('each of several routers allows its share, and at least one', () => {
   assert.deepEqual([rarely(), rarely()], [undefined, 240_000])
 })
 
+test('a burst of one lets a request pass if its cost is no whole number of milliseconds', () => {
+  for (const limit of [7, 9, 11, 14, 36, 90, 700]) {
+    const { clock, call } = start([{ limit, burst: 1 }])
+    assert.deepEqual([call(), call()], [undefined, Math.ceil(60_000 / limit)], `${limit} a minute`)
+    clock.advance(Math.ceil(60_000 / limit))
+    assert.equal(call(), undefined, `${limit} a minute, later`)
+    const { call: shared } = start([{ limit }], limit + 1)
+    assert.equal(shared(), undefined, `${limit} a minute, by ${limit + 1} routers`)
+  }
+})
+
 test('a clock that is set back locks nobody out for longer than a burst', () => {
   const { clock, call } = start([{}])
   call()

@@ -131,10 +131,13 @@ function rulesFor(
   })
 }
 
+/** Costs are multiples of 1/1024 ms, so that adding them to a time is exact: rounding could refuse every request of a burst of one. */
+const COST_STEPS = 1_024
+
 /** A quota whose burst is not below its limit has no rate: its requests may come at any time. */
 function costOf({ limit, everyMs, burst }: RateLimit, routers: number, quota?: WindowCounts): Cost {
   if (quota && burst >= limit) return { costMs: 0, burstMs: 0 }
-  const costMs = (everyMs * routers) / limit
+  const costMs = Math.ceil((everyMs * routers * COST_STEPS) / limit) / COST_STEPS
   // A share of a burst is at least one request.
   return { costMs, burstMs: costMs * Math.max(1, burst / routers) }
 }
