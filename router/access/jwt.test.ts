@@ -31,11 +31,11 @@ async function begin(pairs: readonly Pair[], alg = 'ES256') {
   const metrics = { keysFetched() {} }
   const verifier = createJwtVerifier([[ISSUER, keys]], [], { clock: createManualClock(NOW), metrics })
   /** Verifies a token that is signed with one of the keys, or with another one. Returns the subject, or why it is refused. */
-  return async (at: number, claims: { aud?: string } = {}) => {
+  return async (at: number, claims: { aud?: string } = {}, header: { typ?: unknown } = {}) => {
     const { privateKey } = pairs[at] ?? (await generateKeyPair(alg))
     const times = { iat: NOW / 1_000, exp: NOW / 1_000 + 60 }
     const token = await new SignJWT({ iss: ISSUER.issuer, aud: 'a', sub: 'ada', ...times, ...claims })
-      .setProtectedHeader({ alg })
+      .setProtectedHeader({ alg, ...(header as { typ?: string }) })
       .sign(privateKey)
     const found = await verifier.verify(token)
     return found && ('status' in found ? found.reason : found.subject)
@@ -47,6 +47,12 @@ test('a token without a key id is admitted with any key of its algorithm', async
   assert.deepEqual([await verify(0), await verify(1), await verify(2)], ['ada', 'ada', 'ada'])
   assert.equal(await verify(3), 'Unverifiable')
   assert.equal(await verify(2, { aud: 'b' }), 'OtherAudience')
+})
+
+test('a type of the token that is not a string is refused', async () => {
+  const verify = await begin(await pairsOf(1))
+  for (const typ of [1, true, null, ['JWT'], {}]) assert.equal(await verify(0, {}, { typ }), 'Unverifiable')
+  assert.equal(await verify(0, {}, { typ: 'at+jwt' }), 'ada')
 })
 
 test('of many keys eight are tried', async () => {

@@ -113,7 +113,10 @@ function objectionTo(header: ProtectedHeaderParameters): Objection | undefined {
     return ['Unverifiable', `The token has the header ${named}, which is not accepted.`]
   if (typeof header.kid === 'string' && header.kid.length > MAX_KEY_ID)
     return ['Unverifiable', 'The key id (kid) of the token is too long.']
-  const type = header.typ?.toLowerCase().replace(/^application\//, '')
+  const { typ }: { typ?: unknown } = header
+  if (typ !== undefined && typeof typ !== 'string')
+    return ['Unverifiable', 'The type (typ) of the token is not a string.']
+  const type = typ?.toLowerCase().replace(/^application\//, '')
   if (type !== undefined && OTHER_TYPES.includes(type))
     return ['NoAccessToken', 'The token is not an access token.']
   return undefined

@@ -101,12 +101,15 @@ const SPOILED_HEADERS: ((random: Random) => Record<string, unknown>)[] = [
     ]),
   }),
   random => ({
-    typ: random.pick([
+    typ: random.pick<unknown>([
       'oauth-id-jag+jwt',
       'application/oauth-id-jag+jwt',
       'logout+jwt',
       'dpop+jwt',
       'SECEVENT+JWT',
+      7,
+      null,
+      {},
     ]),
   }),
   random => ({
