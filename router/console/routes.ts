@@ -10,6 +10,7 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Access } from '../access/access.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
+import { type Limited, limitedSentence } from '../access/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -133,8 +134,16 @@ async function admit(
   }
   const limited = failedLogins.failed(found, address)
   audit.decided(config, limited ? loginLimited(limited, address) : loginRefused(found, address))
-  reply.code(limited ? 429 : found.status).send({ error: found.message })
+  if (limited) refuseLimited(reply, limited)
+  else reply.code(found.status).send({ error: found.message })
   return undefined
+}
+
+function refuseLimited(reply: FastifyReply, limited: Limited): void {
+  reply
+    .code(429)
+    .header('retry-after', String(Math.ceil(limited.waitMs / 1_000)))
+    .send({ error: limitedSentence(limited) })
 }
 
 /** Sends an answer, or the error that is thrown in its place. */

@@ -63,6 +63,16 @@ test('anonymous callers of a gateway with auth see no calls of each other, and o
   assert.deepEqual([await status(1), await status(1, RED), await status(2, RED)], [404, 404, 200])
 })
 
+test('after many unknown tokens the answer says when to try again', async t => {
+  const { origin } = await startConsole(t, { auth: ANYBODY })
+  const ask = () => fetch(`${origin}/console/call?seq=1`, { headers: bearer('unknown') })
+  let refused = await ask()
+  for (let tries = 0; refused.status === 401 && tries < 100; tries++) refused = await ask()
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.match(((await refused.json()) as { error: string }).error, /is reached; again in/)
+})
+
 test('without auth, whoever is at the machine sees all calls', async t => {
   const running = await startConsole(t, { auth: undefined })
   await send(running.origin, CALL)
