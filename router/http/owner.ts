@@ -38,8 +38,8 @@ const GONE_MS: Readonly<Record<Gone, number>> = {
 }
 const MAX_GONE = 100
 const MAX_OTHERS = 32
-/** Methods that only the owner of a session can serve, since it has the client's streams. Searched in the body without parsing it. */
-const BOUND_METHOD = /"method"\s*:\s*"(?:resources\/(?:un)?subscribe|logging\/setLevel)"/
+/** Methods that only the owner of a session can serve, since it has the client's streams. Searched in the body without parsing it; JSON may escape the slash. */
+const BOUND_METHOD = /"method"\s*:\s*"(?:resources\\?\/(?:un)?subscribe|logging\\?\/setLevel)"/
 
 /** Name of a replica in signed ids: its pod's address and port, without dots. */
 export function ownerAt(address: string, port: number): string {
