@@ -257,6 +257,19 @@ test('at maxClients the child that was idle longest ends; if all are busy, the c
   await Promise.all(hanging)
 })
 
+test('a child with subscriptions does not end to make room for another', async t => {
+  const command = rudeCommand('ends-listens', 'polite')
+  const { upstream, pid } = open(t, 'polite', { ...command, sessions: 'perClient', maxClients: 2 })
+  const { caller } = callOf({ method: 'ping', client: 'a' })
+  const subscription = { uri: 'note://one', caller, onUpdate: () => {} }
+  assert.deepEqual(await upstream.subscribe?.(subscription, signal), { result: {} })
+  const a = await pid('a')
+  const b = await pid('b')
+  await pid('c')
+  await until(() => !groupLives(b))
+  assert.ok(groupLives(a))
+})
+
 test("the crash of one client's child does not affect others", async t => {
   const clock = createManualClock()
   const { upstream, pid, states } = open(t, 'polite', { sessions: 'perClient', clock })

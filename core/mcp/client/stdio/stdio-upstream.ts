@@ -183,10 +183,10 @@ class StdioChildren implements StdioUpstream {
     })
   }
 
-  /** Stops the least recently used idle child. Throws Fault upstream_busy if all have calls in flight. */
+  /** Drops a child that is not used: one that is asleep, otherwise the least recently used. Throws Fault upstream_busy if all are used. */
   #makeRoom() {
     if (this.#children.size < this.#maxClients) return
-    const idle = [...this.#children].filter(([, child]) => child.inFlight === 0)
+    const idle = [...this.#children].filter(([, child]) => !child.isUsed)
     const [key] = idle.find(([, child]) => child.state.state === 'asleep') ?? idle[0] ?? []
     if (key !== undefined) return void this.#drop(key)
     const sessions = this.#maxClients

@@ -79,6 +79,11 @@ export class SupervisedChild {
     return this.#inFlight
   }
 
+  /** Whether it has calls or subscriptions. */
+  get isUsed(): boolean {
+    return this.#inFlight > 0 || this.#subscriptions.size > 0
+  }
+
   /** Resolves when the child is ready; concurrent callers share one start. Rejects with Fault upstream_starting during backoff. */
   connect(signal: AbortSignal): Promise<UpstreamInfo> {
     return this.#use(signal, async ({ info }) => info)
@@ -88,7 +93,7 @@ export class SupervisedChild {
     return this.#use(signal, ({ session }) => session.request(call, signal))
   }
 
-  /** Forwards updates of one resource until `signal` aborts, also after restarts. A child with subscriptions is not stopped. */
+  /** Forwards updates of one resource until `signal` aborts, also after restarts. A child with subscriptions is not stopped for being idle, nor to make room. */
   subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     return this.#use(signal, () => this.#subscriptions.subscribe(subscription, signal))
   }
