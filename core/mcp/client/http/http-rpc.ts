@@ -67,7 +67,8 @@ export class HttpRpc {
       if (answer === undefined) return await this.#resume(stream, signal)
       if (answer !== 'lost' && !deniesEra(answer, call)) return answer
     } catch (error) {
-      return await this.#rescue(error, stream, signal)
+      const answer = await this.#rescue(error, stream, signal)
+      if (answer !== 'lost' && !deniesEra(answer, call)) return answer
     } finally {
       this.calls.remove(stream)
       if (signal.aborted) this.#tellCancelled(stream)

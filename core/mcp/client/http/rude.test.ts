@@ -240,6 +240,24 @@ test('a broken change stream is reopened with growing delays', async t => {
   }
 })
 
+test('a session that a repeated request finds lost is reported: the lists may have changed', async t => {
+  let requests = 0
+  const { upstream } = await rude(t, {
+    'tools/list': (response, message, request) => {
+      requests++
+      if (requests === 1) request.socket.destroy()
+      else if (requests === 2) response.writeHead(404).end()
+      else answer({ tools: [] })(response, message, request)
+    },
+  })
+  const changed: string[] = []
+  upstream.onEvent(event => event.kind === 'listChanged' && changed.push(event.list))
+  await upstream.connect(never)
+  const { result } = await upstream.request(callOf({ method: 'tools/list' }), never)
+  assert.deepEqual(result, { tools: [] })
+  assert.deepEqual(changed, ['tools'])
+})
+
 test('a server that answers 404 where it has no stream keeps its session', async t => {
   const { call, server, upstream } = await rude(t, {
     initialize: (response, { id }) => {
