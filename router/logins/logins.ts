@@ -161,6 +161,9 @@ export class Logins {
   /** Renews a login at the authorization server and stores it; deletes it and returns undefined if it cannot be renewed. */
   async #renewNow({ kept, user, rejected }: Renewal): Promise<KeptLogin | undefined> {
     const { store, clock, guard } = this.#options
+    // It may have been renewed here while another process was asked.
+    const current = await store.read(kept.name, kept.url, user)
+    if (current?.tokens.access_token !== kept.tokens.access_token) return current
     const wasTried =
       kept.tokens.access_token === rejected &&
       kept.renewedMs > kept.sinceMs &&
