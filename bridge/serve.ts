@@ -58,6 +58,8 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
     if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
     await site.inFlight.drain(drainMs, clock)
     site.refuse()
+    // Callers must not send their next request on one idle connection after the other.
+    connections.endIdle(CLOSING_RESPONSE)
     await delay(clock, Math.min(MIN_REFUSAL_MS, drainMs))
     await quiet.wait(Math.min(drainMs, MAX_REFUSAL_MS))
     await site.inFlight.drain(drainMs, clock)

@@ -41,7 +41,7 @@ export function watchConnections(server: Server, clock: Clock, stallMs = STALL_M
       }
     },
     endIdle(response) {
-      for (const socket of sockets) if (!answerOn(socket)) socket.end(response)
+      for (const socket of sockets) if (socket.writable && !answerOn(socket)) socket.end(response)
     },
   }
 }

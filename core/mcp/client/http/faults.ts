@@ -51,8 +51,12 @@ export function connectionFault(error: Error): Fault {
 /** Whether a request was not processed: no connection could be opened, or a bridge that is shutting down rejected it. */
 export function isNotConnected(error: unknown): boolean {
   if (!(error instanceof Fault) || error.code !== 'upstream_unreachable') return false
-  const code = String(error.details.code)
-  return code === CLOSING || code in NOT_CONNECTED
+  return isRefusal(error) || String(error.details.code) in NOT_CONNECTED
+}
+
+/** Whether a bridge that is shutting down rejected a request. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof Fault && error.details.code === CLOSING
 }
 
 /** The fault for the response of a bridge that is shutting down; undefined for all other responses. */

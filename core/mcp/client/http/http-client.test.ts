@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { freePort } from '../../../../test/support/free-port.ts'
 import { serve } from '../../../../test/upstreams/http/serve.ts'
 import { systemClock } from '../../../async.ts'
-import { CLOSING_RESPONSE } from '../../protocol/closing-header.ts'
+import { CLOSING_HEADER, CLOSING_RESPONSE } from '../../protocol/closing-header.ts'
 import { createHttpClient } from './http-client.ts'
 
 const CONNECT_FAILED = 'undici:client:connectError'
@@ -54,6 +55,37 @@ test('a request that is sent while its idle connection is closed is sent again o
   sockets[0]?.destroy()
   assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
   assert.equal(sockets.length, 2)
+})
+
+test('a request that is refused on each idle connection to a pod that ends is sent on a new one', async t => {
+  const ending = new Set<Socket>()
+  const sockets: Socket[] = []
+  let waiting = 3
+  const together = Promise.withResolvers<void>()
+  const server = createServer(async (request, response) => {
+    if (ending.has(request.socket)) {
+      response.writeHead(503, { [CLOSING_HEADER]: 'true', connection: 'close' }).end()
+      return
+    }
+    if (--waiting === 0) together.resolve()
+    await together.promise
+    response.end('here')
+  })
+  server.on('connection', (socket: Socket) => sockets.push(socket))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const http = createHttpClient(
+    { url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 1 },
+    { clock: systemClock },
+  )
+  t.after(() => Promise.all([http.close(), server.close()]))
+  const send = () => http.send(request, AbortSignal.timeout(5_000))
+  await Promise.all([send(), send(), send()])
+  // The pool takes connections back in the turn after their answers.
+  await turn()
+  for (const socket of sockets) ending.add(socket)
+  assert.equal(ending.size, 3)
+  assert.equal((await send()).text, 'here')
 })
 
 test('a password in the URL may have a percent sign that is not encoded', async t => {

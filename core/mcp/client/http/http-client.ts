@@ -2,10 +2,11 @@
 // Unlike decodeURIComponent, takes a percent sign that encodes nothing as it is.
 import { unescape as decoded } from 'node:querystring'
 import { buildConnector, Pool } from 'undici'
+import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { HostGuard } from '../../../host-guard.ts'
 import { createOutbound } from '../../../outbound.ts'
-import { closingFault, isNotConnected } from './faults.ts'
+import { closingFault, isNotConnected, isRefusal } from './faults.ts'
 import { type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
 import type { Headers, RemoteDeps, RemoteSpec } from './spec.ts'
 
@@ -41,17 +42,12 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
-  /** Retries once if no connection was opened or the pod is shutting down: nothing was executed, and another pod with the same name may be up. */
   const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     guard?.check(url)
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
     const connections = request.stays ? streams : calls
-    const send = () => sendAccepted(connections, sent, signal)
-    const reply = await send().catch(error => {
-      if (signal.aborted || !isNotConnected(error)) throw error
-      return send()
-    })
+    const reply = await sendUntilAccepted(connections, sent, signal)
     return isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply
   }
 
@@ -91,9 +87,30 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
   }
 }
 
+/**
+ * Sends a request again if nothing was executed, since another pod with the same name may be up: once if no connection could be opened.
+ * A pod that is shutting down closes the connection on which it refuses a request, but other idle ones may lead to it too.
+ */
+async function sendUntilAccepted(
+  connections: Connections,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  let repeats: number | undefined
+  for (;;) {
+    try {
+      return await sendAccepted(connections, request, signal)
+    } catch (error) {
+      if (signal.aborted || !isNotConnected(error)) throw error
+      repeats ??= 1 + (isRefusal(error) ? connections.pool.stats.free : 0)
+      if (repeats-- === 0) throw error
+    }
+  }
+}
+
 /** As sendHttpRequest; also throws a Fault if the upstream is shutting down and rejected the request. */
 async function sendAccepted(
-  connections: Parameters<typeof sendHttpRequest>[0],
+  connections: Connections,
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
@@ -126,6 +143,7 @@ function createHeaders({ headers: configured, auth }: RemoteSpec, url: URL) {
 }
 
 type Connect = NonNullable<Pool.Options['connect']>
+type Connections = { pool: Pool; clock: Clock }
 
 function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard | undefined): Connect {
   // Servers with their own certificate authority run in this cluster, where no proxy is needed.
