@@ -117,8 +117,8 @@ export function Empty({ children }: { children: ComponentChildren }) {
 export type Loaded<T> = { value?: T; error?: string; isLoading: boolean; reload(): void }
 
 /**
- * Loads when `key` or `version` changes, and on `reload`. While the same thing is loaded again, for another version or on `reload`, the last value
- * stays, so that what people do with it goes on. Without a key, nothing is loaded.
+ * Loads when `key` or `version` changes, and on `reload`. While the same thing is loaded again, for another version or on `reload`, and if that
+ * fails, the last value stays, so that what people do with it goes on. Without a key, nothing is loaded.
  */
 export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, version = ''): Loaded<T> {
   const [round, setRound] = useState(0)
@@ -130,26 +130,23 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, ve
     wanted.current = current
     load().then(
       value => wanted.current === current && setFound({ key, value }),
-      (error: Error) => wanted.current === current && setFound({ key, error: error.message }),
+      ({ message: error }: Error) =>
+        wanted.current === current && setFound(was => ({ key, value: lastValue(was, key), error })),
     )
   }, [key, version, round])
-  const { value, error } = found.key === key ? found : {}
+  const value = lastValue(found, key)
+  const error = found.key === key ? found.error : undefined
   const isLoading = key !== undefined && value === undefined && error === undefined
   return { value, error, isLoading, reload: () => setRound(round + 1) }
 }
 
+function lastValue<T>(found: { key?: string; value?: T }, key: string | undefined): T | undefined {
+  return found.key === key ? found.value : undefined
+}
+
 /** The loaded content, an error with a button to retry, or a placeholder, which the style sheet hides for the first 0.2 s. */
 export function Content<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
-  if (of.error !== undefined)
-    return (
-      <div class="problem" role="alert">
-        <p>{plain(of.error)}</p>
-        <button type="button" onClick={of.reload}>
-          Retry
-        </button>
-      </div>
-    )
-  if (of.value === undefined)
+  if (of.value === undefined && of.error === undefined)
     return (
       <div class="loading" aria-busy="true">
         <span />
@@ -157,7 +154,19 @@ export function Content<T>({ of, children }: { of: Loaded<T>; children: (value: 
         <span />
       </div>
     )
-  return <>{children(of.value)}</>
+  return (
+    <>
+      {of.error !== undefined && (
+        <div class="problem" role="alert">
+          <p>{plain(of.error)}</p>
+          <button type="button" onClick={of.reload}>
+            Retry
+          </button>
+        </div>
+      )}
+      {of.value !== undefined && children(of.value)}
+    </>
+  )
 }
 
 export function Tabs(props: {

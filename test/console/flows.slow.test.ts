@@ -149,7 +149,7 @@ test('an open page shows renamed tools and new descriptions, and keeps the resul
   t.after(() => server.close())
   const gateway = await startConsole({ files: { remote: { url: server.url } } })
   t.after(gateway.close)
-  const { page, end } = await openPage(browser, gateway.base)
+  const { page, wrong, end } = await openPage(browser, gateway.base)
   const change = async (tools: Record<string, string>) => {
     server.offer.tools = tools
     const headers = { origin: new URL(gateway.base).origin, 'content-type': 'application/json' }
@@ -171,6 +171,21 @@ test('an open page shows renamed tools and new descriptions, and keeps the resul
   await page.locator('.answer pre').waitFor()
   await change({ load: 'Takes a file in', write: 'Writes a line' })
   await page.getByText('Writes a line').waitFor()
+  assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
+
+  const notNow = { status: 503, json: { error: 'It cannot be read now.' } }
+  await page.route('**/console/tool?*', route => route.fulfill(notNow))
+  await change({ load: 'Takes a file in', write: 'Writes a word' })
+  const retry = page.getByRole('button', { name: 'Retry' })
+  await retry.waitFor()
+  assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
+  await page.getByText('It cannot be read now.').waitFor()
+  // The browser reports the status as an error of the page.
+  assert.match(wrong.splice(0).join(), /503/)
+  await page.unroute('**/console/tool?*')
+  await retry.click()
+  await page.getByText('Writes a word').waitFor()
+  assert.equal(await retry.count(), 0)
   assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
   await end()
 })
