@@ -15,7 +15,7 @@ export type Quotas = {
   report(cursor: Cursor | undefined): QuotaReport
   /** Takes what another router has counted. Returns false if one of the limits is not in force here; then all is to be reported again. */
   merge(report: QuotaReport): boolean
-  /** Returns a function that says that all routers know what was counted here until now. */
+  /** Called before counts are sent to the other routers. Call the function that it returns once all of them have these counts. */
   mark(): () => void
 }
 
@@ -116,7 +116,7 @@ export function createQuotas(router: string, clock: Clock): Quotas {
   }
 }
 
-/** Identifies a quota and its counts. It leaves out the limit and the servers, so that counts stay when these change. */
+/** Identifies a quota and its counts. It leaves out the limit, the burst and the servers, so that counts stay when these change. */
 function keyOf({ per, counts, everyMs, tools }: RateLimit, at: number): string {
   return hash('sha256', canonicalJson({ at, per, counts, everyMs, tools }), 'base64url')
 }

@@ -13,7 +13,7 @@ export type WindowCounts = {
   changes(after: number, all: boolean): Change[]
   /** Takes what another router counted. Ignores what is older than the window, or in the future of this clock. */
   merge(change: Omit<Change, 'revision'>): void
-  /** Returns a function that says that all routers know what was counted here until now. */
+  /** Called before counts are sent to the other routers. Call the function that it returns once all of them have these counts. */
   mark(): () => void
 }
 

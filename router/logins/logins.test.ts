@@ -33,8 +33,12 @@ test('a login that was renewed here while a router that does not answer was aske
   }
   const store = {
     read: async () => kept,
-    write: async (login: KeptLogin) => void (kept = login),
-    delete: async () => void (kept = undefined),
+    write: async (login: KeptLogin) => {
+      kept = login
+    },
+    delete: async () => {
+      kept = undefined
+    },
   }
   const asked: (() => void)[] = []
   const elsewhere = () => new Promise<undefined>(resolve => asked.push(() => resolve(undefined)))

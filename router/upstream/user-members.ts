@@ -53,7 +53,7 @@ export class UserMembers {
   #secrets: ReadonlyMap<string, UserSecret>
   readonly #options: UserMembersOptions
   readonly #byKey = new Map<string, UserMember>()
-  /** When the upstream of the last user was closed. */
+  /** When the upstream of any user was last closed; at first, when this was created. */
   #usedAtMs: number
 
   constructor(server: RouterServer, options: UserMembersOptions) {

@@ -65,7 +65,7 @@ export async function keepListening(
   deps: KeptListenDeps,
 ): Promise<void> {
   const { clock, random = Math.random, over } = deps
-  // Not for requests: those end with the session by themselves, without a cancellation for each.
+  // Not for requests of resources: those end with the session by themselves, without a cancellation for each.
   const life = AbortSignal.any([signal, over])
   let everListened = false
   const backoff = new StreamBackoff(random)
