@@ -5,7 +5,6 @@ import type { Browser, Page } from 'playwright-core'
 import { freePort } from '../support/free-port.ts'
 import { scriptCommand } from '../support/manifests.ts'
 import { callTool } from '../support/mcp.ts'
-import { startChanging } from '../upstreams/http/changing.ts'
 import { violationsOf } from './axe.ts'
 import { openBrowser, openPage, skipBrowser, visit } from './browser.ts'
 import { startConsole } from './gateway.ts'
@@ -140,54 +139,6 @@ test('while the event stream is interrupted the calls stay on the page, and afte
   await page.getByText('1 of 1 calls').waitFor()
   assert.match(page.url(), /#\/log\?server=polite/)
   await page.context().close()
-})
-
-test('an open page shows renamed tools and new descriptions, and keeps the result of a call meanwhile', {
-  skip,
-}, async t => {
-  const server = await startChanging({ tools: { read: 'Reads a file', write: 'Writes a file' } })
-  t.after(() => server.close())
-  const gateway = await startConsole({ files: { remote: { url: server.url } } })
-  t.after(gateway.close)
-  const { page, wrong, end } = await openPage(browser, gateway.base)
-  const change = async (tools: Record<string, string>) => {
-    server.offer.tools = tools
-    const headers = { origin: new URL(gateway.base).origin, 'content-type': 'application/json' }
-    const body = '{"action":"read","server":"files"}'
-    assert.equal(
-      (await fetch(`${gateway.base}console/action`, { method: 'POST', headers, body })).status,
-      200,
-    )
-  }
-  await visit(page, gateway.base, '/tools')
-  await page.getByRole('link', { name: 'files:read', exact: true }).waitFor()
-  await change({ load: 'Reads a file', write: 'Writes a file' })
-  await page.getByRole('link', { name: 'files:load', exact: true }).waitFor()
-  assert.equal(await page.getByRole('link', { name: 'files:read', exact: true }).count(), 0)
-  await change({ load: 'Takes a file in', write: 'Writes a file' })
-  await page.getByText('Takes a file in').waitFor()
-  await visit(page, gateway.base, `/try/files%3Awrite?args=${encodeURIComponent('{"text":"ahoy"}')}`)
-  await page.getByRole('button', { name: 'Call', exact: true }).click()
-  await page.locator('.answer pre').waitFor()
-  await change({ load: 'Takes a file in', write: 'Writes a line' })
-  await page.getByText('Writes a line').waitFor()
-  assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
-
-  const notNow = { status: 503, json: { error: 'It cannot be read now.' } }
-  await page.route('**/console/tool?*', route => route.fulfill(notNow))
-  await change({ load: 'Takes a file in', write: 'Writes a word' })
-  const retry = page.getByRole('button', { name: 'Retry' })
-  await retry.waitFor()
-  assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
-  await page.getByText('It cannot be read now.').waitFor()
-  // The browser reports the status as an error of the page.
-  assert.match(wrong.splice(0).join(), /503/)
-  await page.unroute('**/console/tool?*')
-  await retry.click()
-  await page.getByText('Writes a word').waitFor()
-  assert.equal(await retry.count(), 0)
-  assert.match((await page.locator('.answer').textContent()) ?? '', /write: ahoy/)
-  await end()
 })
 
 test('a question of a server is shown as a form, and the answer reaches the server', { skip }, async t => {
