@@ -92,14 +92,12 @@ test('the feed of a router has the servers that its gateway selects, with digest
 
   const onlyB = await untilFed(world, 'only-b', ['two'])
   assert.deepEqual(Object.keys(onlyB.slices), ['two'])
-  const feed = await world.get('v1', 'ConfigMap', 'all-router')
   // A server is in the feed as soon as its lists are stored, which is before its status says that it is ready.
-  const { status } = await world.untilGateway(
-    'all',
-    gateway =>
-      gateway.status?.generation === Number(feed?.metadata.resourceVersion) &&
-      gateway.status.servers?.ready === 2,
-  )
+  await Promise.all(['one', 'two'].map(name => world.until(name, isReady)))
+  await world.quiet()
+  const feed = await world.get('v1', 'ConfigMap', 'all-router')
+  const { status } = await world.untilGateway('all', gateway => gateway.status?.servers?.ready === 2)
+  assert.equal(status?.generation, Number(feed?.metadata.resourceVersion))
   assert.deepEqual([status?.servers, status?.tools], [{ selected: 2, ready: 2 }, 2])
 })
 
