@@ -131,17 +131,12 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, ve
     load().then(
       value => wanted.current === current && setFound({ key, value }),
       ({ message: error }: Error) =>
-        wanted.current === current && setFound(was => ({ key, value: lastValue(was, key), error })),
+        wanted.current === current && setFound(was => (was.key === key ? { ...was, error } : { key, error })),
     )
   }, [key, version, round])
-  const value = lastValue(found, key)
-  const error = found.key === key ? found.error : undefined
+  const { value, error } = found.key === key ? found : {}
   const isLoading = key !== undefined && value === undefined && error === undefined
   return { value, error, isLoading, reload: () => setRound(round + 1) }
-}
-
-function lastValue<T>(found: { key?: string; value?: T }, key: string | undefined): T | undefined {
-  return found.key === key ? found.value : undefined
 }
 
 /** The loaded content, an error with a button to retry, or a placeholder, which the style sheet hides for the first 0.2 s. */

@@ -186,5 +186,10 @@ function textOf({ limit, counts, everyMs }: RateLimit): string {
 
 /** The sentence about a reached limit: for answers to agents, and for the body of a 429, which most clients drop. */
 export function limitedSentence({ text, waitMs }: Limited): string {
-  return `The limit of ${text} is reached; again in ${Math.ceil(waitMs / 1_000)} s.`
+  return `The limit of ${text} is reached; again in ${secondsOf(waitMs)} s.`
+}
+
+/** Milliseconds as whole seconds, rounded up, as the header `retry-after` has them. */
+export function secondsOf(waitMs: number): string {
+  return `${Math.ceil(waitMs / 1_000)}`
 }

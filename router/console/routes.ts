@@ -10,7 +10,7 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Access } from '../access/access.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
-import { type Limited, limitedSentence } from '../access/limits.ts'
+import { type Limited, limitedSentence, secondsOf } from '../access/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -142,7 +142,7 @@ async function admit(
 function refuseLimited(reply: FastifyReply, limited: Limited): void {
   reply
     .code(429)
-    .header('retry-after', String(Math.ceil(limited.waitMs / 1_000)))
+    .header('retry-after', secondsOf(limited.waitMs))
     .send({ error: limitedSentence(limited) })
 }
 

@@ -5,7 +5,7 @@ import { Fault } from '../../core/errors.ts'
 import { isLoopback } from '../../core/host-guard.ts'
 import type { Log } from '../../core/log.ts'
 import { NAME_PATTERN } from '../../crds/object-meta.ts'
-import { type Limited, limitedSentence } from '../access/limits.ts'
+import { type Limited, limitedSentence, secondsOf } from '../access/limits.ts'
 import type { LoginShares } from '../access/login-shares.ts'
 import { type BrowserAnswer, type BrowserStep, PENDING_MS, serverOfState } from '../logins/browser-logins.ts'
 import type { App, OnRequest } from './app.ts'
@@ -217,7 +217,7 @@ async function answering(reply: FastifyReply, log: Log, work: () => Promise<void
     const why = error instanceof Fault ? error.message : 'An unexpected error happened'
     reply.removeHeader('set-cookie')
     const { waitMs } = error instanceof Fault ? error.details : {}
-    if (typeof waitMs === 'number') reply.header('retry-after', `${Math.ceil(waitMs / 1_000)}`)
+    if (typeof waitMs === 'number') reply.header('retry-after', secondsOf(waitMs))
     const status = (error instanceof Fault && STATUS[error.code]) || 502
     page(reply, waitMs === undefined ? status : 429, `${escaped(why)}.`)
   }

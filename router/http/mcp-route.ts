@@ -17,7 +17,7 @@ import type { Found } from '../access/authentication.ts'
 import type { Refused } from '../access/bearer.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
 import { type InternalCredentials, isInternal, NOT_OF_A_REPLICA } from '../access/internal-credential.ts'
-import { type Limited, type Limits, limitedSentence } from '../access/limits.ts'
+import { type Limited, type Limits, limitedSentence, secondsOf } from '../access/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused, requestLimited, serverHidden } from '../audit/of-http.ts'
 import type { App, OnRequest } from './app.ts'
@@ -220,8 +220,7 @@ function batchSize(body: string | undefined): number {
 }
 
 function refuseLimited(raw: ServerResponse, limited: Limited): void {
-  const seconds = `${Math.ceil(limited.waitMs / 1_000)}`
-  refuse(raw, 429, limitedSentence(limited), ['retry-after', seconds])
+  refuse(raw, 429, limitedSentence(limited), ['retry-after', secondsOf(limited.waitMs)])
 }
 
 function addressOf({ raw }: FastifyRequest): string | undefined {

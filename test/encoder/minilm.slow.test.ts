@@ -34,8 +34,8 @@ test('every vector is nearly that of the plain forward pass', { skip }, () => {
   assert.equal(known.length, KNOWN_TEXTS.length)
   for (const [at, text] of KNOWN_TEXTS.entries()) {
     const found = cosine(finish(query(text)), known[at] as Vector)
-    // Rounding to eight bits changes texts in unknown scripts most.
-    assert.ok(found >= 0.998, `${text}: ${found}`)
+    // Rounding to eight bits changes texts most whose characters the tokenizer does not know.
+    assert.ok(found >= (/\p{Script=Han}/u.test(text) ? 0.998 : 0.999), `${text}: ${found}`)
   }
 })
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { freePort } from '../../../../test/support/free-port.ts'
 import { serve } from '../../../../test/upstreams/http/serve.ts'
@@ -39,9 +39,10 @@ test('a request that could not connect is repeated once', async t => {
   assert.equal(failures, 3)
 })
 
-test('a request that is sent while its idle connection is closed is sent again on another one', async t => {
+/** A server whose requests `listener` answers, its connections in the order in which they were opened, and a client. */
+async function open(t: TestContext, listener: RequestListener) {
   const sockets: Socket[] = []
-  const server = createServer((_request, response) => response.end('here'))
+  const server = createServer(listener)
   server.on('connection', (socket: Socket) => sockets.push(socket))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
@@ -50,19 +51,23 @@ test('a request that is sent while its idle connection is closed is sent again o
     { clock: systemClock },
   )
   t.after(() => Promise.all([http.close(), server.close()]))
-  await http.send(request, AbortSignal.timeout(5_000))
+  return { sockets, send: () => http.send(request, AbortSignal.timeout(5_000)) }
+}
+
+test('a request that is sent while its idle connection is closed is sent again on another one', async t => {
+  const { sockets, send } = await open(t, (_request, response) => response.end('here'))
+  await send()
   sockets[0]?.end(CLOSING_RESPONSE)
   sockets[0]?.destroy()
-  assert.equal((await http.send(request, AbortSignal.timeout(5_000))).text, 'here')
+  assert.equal((await send()).text, 'here')
   assert.equal(sockets.length, 2)
 })
 
 test('a request that is refused on each idle connection to a pod that ends is sent on a new one', async t => {
   const ending = new Set<Socket>()
-  const sockets: Socket[] = []
   let waiting = 3
   const together = Promise.withResolvers<void>()
-  const server = createServer(async (request, response) => {
+  const { sockets, send } = await open(t, async (request, response) => {
     if (ending.has(request.socket)) {
       response.writeHead(503, { [CLOSING_HEADER]: 'true', connection: 'close' }).end()
       return
@@ -71,15 +76,6 @@ test('a request that is refused on each idle connection to a pod that ends is se
     await together.promise
     response.end('here')
   })
-  server.on('connection', (socket: Socket) => sockets.push(socket))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  const http = createHttpClient(
-    { url, transport: 'streamable-http', sessions: 'shared', startTimeoutMs: 1 },
-    { clock: systemClock },
-  )
-  t.after(() => Promise.all([http.close(), server.close()]))
-  const send = () => http.send(request, AbortSignal.timeout(5_000))
   await Promise.all([send(), send(), send()])
   // The pool takes connections back in the turn after their answers.
   await turn()
