@@ -2,6 +2,7 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import { isObject } from '../core/json.ts'
 import { type ClusterKnown, gatewayIn, NO_CLUSTER } from './cluster.ts'
 import { type Known, NO_DATA } from './live.ts'
 import type { Mcp } from './mcp.ts'
@@ -76,9 +77,10 @@ export function createStore(): Store {
       location.hash = hashOf({ page, item, chosen })
     },
     choose(chosen) {
-      const next = { ...route.value, chosen: { ...route.value.chosen, ...chosen } }
-      history.replaceState(null, '', hashOf(next))
-      route.value = readRoute(location.hash)
+      const hash = hashOf({ ...route.value, chosen: { ...route.value.chosen, ...chosen } })
+      route.value = readRoute(hash)
+      // Browsers refuse this, or do not do it, if it is done too often.
+      unlessBlocked(() => history.replaceState(null, '', hash))
     },
     useToken(given) {
       token = given.trim()
@@ -102,10 +104,12 @@ export function createStore(): Store {
 async function answer<T>(fetching: Promise<Response>): Promise<T> {
   const response = await fetching.catch(() => undefined)
   if (!response) throw new Error('The gateway does not answer: is it still running?')
-  const body: unknown = await response.json().catch(() => ({}))
-  if (response.ok) return body as T
-  const { error } = body as { error?: unknown }
-  throw new Error(typeof error === 'string' ? error : `The gateway answered with HTTP ${response.status}.`)
+  const body: unknown = await response.json().catch(() => undefined)
+  if (response.ok && body !== undefined) return body as T
+  const error = isObject(body) ? body.error : undefined
+  if (typeof error === 'string') throw new Error(error)
+  if (!response.ok) throw new Error(`The gateway answered with HTTP ${response.status}.`)
+  throw new Error('The answer is not JSON: does something between this page and the gateway answer instead?')
 }
 
 function readTheme(): 'system' | 'light' | 'dark' {
@@ -120,7 +124,7 @@ function applyTheme(theme: 'system' | 'light' | 'dark'): void {
   )
 }
 
-/** Uses the browser's storage; undefined if it is full, or the browser's settings forbid it, which makes even its name throw. */
+/** Does what a browser may refuse, then undefined: to use a storage that is full or that its settings forbid (even its name throws), to change the URL too often. */
 export function unlessBlocked<T>(use: () => T): T | undefined {
   try {
     return use()

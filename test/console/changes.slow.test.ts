@@ -54,6 +54,11 @@ test('the result of a call stays when the tool changes, also if it cannot be rea
   await page.getByText('Writes a line').waitFor()
   await assertResult()
 
+  await page.route('**/console/tool?*', route => route.fulfill({ status: 200, body: 'Please log in.' }))
+  await change({ write: 'Writes a page' })
+  await page.getByText('The answer is not JSON').waitFor()
+  await assertResult()
+
   const notNow = { status: 503, json: { error: 'It cannot be read now.' } }
   await page.route('**/console/tool?*', route => route.fulfill(notNow))
   await change({ write: 'Writes a word' })

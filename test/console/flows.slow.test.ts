@@ -13,10 +13,11 @@ const skip = skipBrowser()
 const RUDE = 'test/upstreams/rude/server.mjs'
 const ECHO = { tool_path: 'polite:echo', arguments: { text: 'ahoy' } }
 
-/** Runs before the page: what a browser's settings can forbid. */
+/** Runs before the page: what browsers can refuse. */
 const BLOCK = `for (const name of ['localStorage', 'sessionStorage'])
   Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError') } })
-Object.defineProperty(navigator, 'clipboard', { value: undefined })`
+Object.defineProperty(navigator, 'clipboard', { value: undefined })
+history.replaceState = () => { throw new DOMException('too often', 'SecurityError') }`
 /** So that there is the page of scripts, which keeps the script. */
 const CODE_MODE = `
 apiVersion: portolan.dev/v1alpha1
@@ -243,6 +244,9 @@ test('if the browser blocks storage and the clipboard, the page works, and says 
   await page.getByRole('button', { name: 'Copy as command' }).waitFor()
   await visit(page, gateway.base, '/script')
   await page.getByRole('button', { name: 'Run' }).waitFor()
+  await visit(page, gateway.base, '/search')
+  await page.getByLabel('Query', { exact: true }).fill('echo')
+  await page.getByRole('region', { name: 'Answer: echo' }).waitFor()
   await end()
 })
 
