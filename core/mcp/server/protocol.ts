@@ -3,6 +3,7 @@ import { createCaller } from '../caller.ts'
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../protocol/log-levels.ts'
+import { LISTEN } from '../protocol/message.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { canSubscribe, listen } from './listen.ts'
@@ -26,7 +27,7 @@ export function answerProtocol(
       return isLegacy ? describe(handler, request) : notServed()
     case 'server/discover':
       return isLegacy ? notServed() : describe(handler, request)
-    case 'subscriptions/listen':
+    case LISTEN:
       return isLegacy ? undefined : listen(handler, clients, request, response)
     case 'logging/setLevel':
       return isLegacy ? setLevel(handler, clients, request) : undefined

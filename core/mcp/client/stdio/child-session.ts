@@ -18,7 +18,7 @@ import { Listening } from './listening.ts'
 import { type EraMemory, forget, isModernFirst, open } from './opening.ts'
 import { diedFault, startFault, stoppedFault } from './session-faults.ts'
 import { StartupQuestions } from './startup-questions.ts'
-import { type CommandSpec, StdioRpc, type StdioRpcDeps } from './stdio-rpc.ts'
+import { type CommandSpec, MAX_ACK_BYTES, StdioRpc, type StdioRpcDeps } from './stdio-rpc.ts'
 
 export type SessionSpec = CommandSpec & {
   /** Whether several clients share the child: then no capabilities are declared to it. Default false. */
@@ -43,8 +43,6 @@ export type SessionDeps = StdioRpcDeps & {
 
 /** Notifications that we send ourselves; those of clients are not forwarded. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
-/** For short answers. */
-const MAX_ACK_BYTES = 256 * 1024
 
 export class ChildSession {
   /** Resolves after the handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */

@@ -8,9 +8,8 @@ import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { LISTEN } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { StreamBackoff } from '../stream-backoff.ts'
+import { MAX_ACK_BYTES } from './stdio-rpc.ts'
 
-/** For acknowledgements, and the answer that ends a listen. */
-const MAX_ACK_BYTES = 256 * 1024
 const NOT_SUBSCRIBED = {
   code: METHOD_NOT_FOUND,
   message: 'The server does not accept subscriptions to this resource',

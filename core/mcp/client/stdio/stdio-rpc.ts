@@ -45,6 +45,8 @@ export type StdioRpcListener = {
 
 type Pending = { call: UpstreamCall; resolve(answer: McpResponse): void; reject(fault: Fault): void }
 
+/** The largest acknowledgement, or other short answer, to a request of our own. */
+export const MAX_ACK_BYTES = 256 * 1024
 /** The largest notification or question of a server. */
 const MAX_ASKING_BYTES = 4 * 1024 * 1024
 /** After this many lines that are not JSON-RPC, the handshake fails; after the handshake, reading pauses. */
