@@ -109,11 +109,14 @@ export class Subscriptions {
    * gone. If the caller has no session, the oldest of all ends. Streams have their own limit.
    */
   #makeRoom(caller: string): void {
+    const isFull = this.size >= MAX_SUBSCRIBERS
+    const hasShare = this.#distinguishesCallers()
+    if (!isFull && !hasShare) return
     const own = this.#sessions()
       .filter(session => this.#subscribers.get(session)?.caller === caller)
       .toArray()
-    const hasUsedShare = this.#distinguishesCallers() && own.length >= shareOf(caller, MAX_SUBSCRIBERS)
-    if (!hasUsedShare && this.size < MAX_SUBSCRIBERS) return
+    const hasUsedShare = hasShare && own.length >= shareOf(caller, MAX_SUBSCRIBERS)
+    if (!isFull && !hasUsedShare) return
     const oldest = own[0] ?? this.#sessions().next().value
     if (oldest !== undefined) this.end(oldest)
   }
