@@ -52,8 +52,7 @@ test('a holder whose clock is set back loses the lease after ten seconds, too', 
   assert.equal(signal.aborted, false)
   const isLost = assert.rejects(run, { reason: 'LeaseLost' })
   clock.advance(RETRY_MS)
-  await until(() => signal.aborted || clock.pending() > 0)
-  assert.equal(signal.aborted, true)
+  await until(() => signal.aborted)
   await isLost
 })
 
