@@ -91,7 +91,7 @@ export function callIn(
     case 'search':
       return { name: 'mcp_execute_tool', arguments: { toolName: path, args } }
     case 'registry':
-      return { name: 'execute', arguments: { tool: path, arguments: args } }
+      return { name: 'execute', arguments: { tool: path, args } }
     case 'direct':
       return { name: listedName, arguments: args }
     default:

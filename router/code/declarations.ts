@@ -1,11 +1,11 @@
 /** Finds tools for scripts, and shows each as a declaration. */
-
 import { parseToolPath } from '../../core/catalog/names.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
 import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
-import { searchCatalog } from '../meta/finding/search-catalog.ts'
+import { needsOf } from '../meta/finding/prerequisites.ts'
+import { type Found, searchCatalog } from '../meta/finding/search-catalog.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { shorten } from '../meta/wording/shorten.ts'
 import { declarationOf } from './declaration.ts'
@@ -16,15 +16,25 @@ const MAX_DESCRIPTION_CHARACTERS = 200
 /** The budget of one declaration, in tokens. */
 const DECLARATION_TOKENS = 220
 
-export type Found = { path: string; description: string; declaration: string }
+/** A found tool. `weak`: probably not what was meant, as all others that were found; `needs`: paths of tools to call first. */
+export type Declared = {
+  path: string
+  description: string
+  declaration: string
+  weak?: true
+  needs?: string[]
+}
 
-/** The tools that queries find, best first, without those that scripts may not call. Weak hits are left out, unless all are weak. */
+/**
+ * The tools that queries find, best first, without those that scripts may not call, and how many there are in all. Weak hits are left out,
+ * unless all are weak.
+ */
 export async function findDeclarations(
   work: Work,
   code: CodeConfig,
   queries: readonly string[],
   limit: number,
-): Promise<Found[]> {
+): Promise<{ found: Declared[]; total: number }> {
   const startedMs = performance.now()
   const { servers } = work.catalog
   const wanted = ({ server: name, definition }: { server: string; definition: JsonObject }) => {
@@ -32,19 +42,22 @@ export async function findDeclarations(
     const tool = { path, definition: definition as ToolDefinition }
     return !!server && closedToScripts(code, server, tool, work.reviewed === true) === undefined
   }
-  const { tools } = await searchCatalog(work, queries, limit, { wanted })
+  const { tools, total } = await searchCatalog(work, queries, limit, { wanted })
   work.observer.searched(performance.now() - startedMs, tools.length, work)
-  return tools
-    .filter(({ weak }) => !weak || tools.every(one => one.weak))
-    .map(({ item }) => describe(work, item))
+  const strong = tools.filter(({ weak }) => !weak)
+  const found = (strong.length > 0 ? strong : tools).map(hit => describe(work, hit))
+  return { found, total: Math.max(total, found.length) }
 }
 
-function describe(work: Work, tool: ToolRoute): Found {
+function describe(work: Work, { item: tool, weak }: Found<ToolRoute>): Declared {
   const { description } = tool.definition
+  const needs = weak ? undefined : needsOf(work.catalog, tool)
   return {
     path: tool.path,
     description: typeof description === 'string' ? shorten(description, MAX_DESCRIPTION_CHARACTERS) : '',
     declaration: toolDeclaration(work, tool),
+    ...(weak && { weak }),
+    ...(needs && { needs }),
   }
 }
 

@@ -2,7 +2,8 @@
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import { limitedSentence } from '../access/limits.ts'
-import { LIMIT_WRONG, readLimit } from '../meta/finding/search-request.ts'
+import { LIMIT_WRONG, MAX_QUERIES, readLimit } from '../meta/finding/search-request.ts'
+import { expandSelections } from '../meta/finding/selection.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { shownHandle } from '../meta/results/handle.ts'
 import { reportRefusal } from '../meta/wording/answers.ts'
@@ -47,7 +48,8 @@ export async function performRequest(
       const most = readLimit(limit, DEFAULT_HITS)
       if (!most) return refused(LIMIT_WRONG.refusal)
       if (typeof query !== 'string' || query.trim() === '') return refused('discover("words") needs words')
-      return { value: await findDeclarations(work, code, [query], most) }
+      const queries = expandSelections(work, [query], MAX_QUERIES)
+      return { value: (await findDeclarations(work, code, queries, most)).found }
     }
     case 'read':
       return readResource(work, path)

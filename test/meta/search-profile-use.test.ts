@@ -58,7 +58,10 @@ test('a regular expression matches every form of the name, and descriptions afte
   assert.deepEqual(namesOf(await find('for good$')), ['forge/delete_repository'])
   assert.deepEqual(namesOf(await find('search|knows every')), ['wiki/search'])
   const few = await find('issue', 2)
-  assert.deepEqual([few.totalCount, few.returnedCount, few.more], [4, 2, undefined])
+  assert.deepEqual(
+    [few.totalCount, few.returnedCount, few.more],
+    [4, 2, '2 more: raise limit, or make the pattern narrower.'],
+  )
   assert.deepEqual(Object.keys(few.tools[0] ?? {}), ['toolName', 'description', 'serverName', 'serverId'])
 })
 

@@ -2,15 +2,17 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
-import { findDeclarations } from '../../../code/declarations.ts'
+import { type Declared, findDeclarations } from '../../../code/declarations.ts'
 import { NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   LIMIT_WRONG,
   limitSchema,
+  MAX_QUERIES,
   QUERY_MISSING,
   readLimit,
   readQueries,
 } from '../../finding/search-request.ts'
+import { expandSelections, isSelection } from '../../finding/selection.ts'
 import { type MetaTool, tokenRoute, type Work } from '../../meta-tool.ts'
 import { refuse, textReply } from '../../wording/answers.ts'
 
@@ -33,32 +35,40 @@ export const findTools: MetaTool = {
 
 async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   const { code, budget } = work.catalog.config
-  const queries = readQueries(args.query)
-  if (!queries) return refuse(work, QUERY_MISSING)
-  const limit = readLimit(args.limit, DEFAULT_LIMIT)
+  const given = readQueries(args.query)
+  if (!given) return refuse(work, QUERY_MISSING)
+  const queries = expandSelections(work, given, MAX_QUERIES)
+  if (queries.length === 0) return refuse(work, QUERY_MISSING)
+  const limit = readLimit(args.limit, given.some(isSelection) ? MAX_QUERIES : DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (!code) return refuse(work, { refusal: 'Scripts are not run here.', outcome: 'rejected' })
   // A script that calls the found tools is likely to follow.
   work.scripts?.warm()
-  const found = await findDeclarations(work, code, queries, limit)
-  const text = declarationsText(found, budget.responseTokens)
+  const { found, total } = await findDeclarations(work, code, queries, limit)
+  const text = declarationsText(found, total, budget.responseTokens)
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }
 
-type Declaration = Awaited<ReturnType<typeof findDeclarations>>[number]
-
-/** As many declarations as fit, but at least one, each after its description as a comment. */
-function declarationsText(found: readonly Declaration[], budget: number): string {
-  if (found.length === 0) return NOTHING_FITS
-  const lines: string[] = []
+/** As many declarations as fit, but at least one; if all are weak, only their names, after the sentence that nothing fits. */
+export function declarationsText(found: readonly Declared[], total: number, budget: number): string {
+  const isNone = found.every(({ weak }) => weak)
+  const lines = isNone ? [found.length === 0 ? NOTHING_FITS : `// ${NOTHING_FITS}`] : []
   let tokens = 0
-  for (const { description, declaration } of found) {
-    const line = `${description === '' ? '' : `// ${description.replace(/\s+/g, ' ')}\n`}${declaration}`
+  let shown = 0
+  for (const one of found) {
+    const line = one.weak ? `// weak: ${one.path}` : declarationText(one)
     tokens += estimateTokens(line) + 1
-    if (tokens > budget && lines.length > 0) break
+    if (tokens > budget && shown > 0) break
     lines.push(line)
+    shown++
   }
-  const left = found.length - lines.length
-  return [...lines, ...(left > 0 ? [`// ${left} more: narrow the query.`] : [])].join('\n')
+  const left = total - shown
+  return [...lines, ...(left > 0 ? [`// ${left} more: narrow the query, or raise limit.`] : [])].join('\n')
+}
+
+/** A declaration after its description, and the tools to call first, as comments. */
+function declarationText({ description, declaration, needs }: Declared): string {
+  const comments = [description.replace(/\s+/g, ' '), needs ? `needs ${needs.join(', ')}` : '']
+  return [...comments.filter(Boolean).map(comment => `// ${comment}`), declaration].join('\n')
 }

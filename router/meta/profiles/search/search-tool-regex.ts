@@ -53,15 +53,22 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
       toolLine(catalog, tool, shorten(tool.definition.description ?? '', MAX_DESCRIPTION_CHARACTERS)),
     )
   const fitting = fitLines(lines, answerBudget(catalog))
+  const shown = fitting.lines.length
   return discoveryReply(work, {
     tools: fitting.lines,
     totalCount: tools.length,
-    returnedCount: fitting.lines.length,
+    returnedCount: shown,
     more:
       searched < catalog.tools.length
         ? `The pattern takes long: ${searched} of ${catalog.tools.length} tools were searched. Make it simpler.`
-        : undefined,
+        : moreOf(tools.length - shown, shown === limit),
   })
+}
+
+/** Says how many more tools there are, and how to get them. `isLimited`: the limit ended the answer, not its budget. */
+function moreOf(left: number, isLimited: boolean): string | undefined {
+  if (left === 0) return undefined
+  return `${left} more: ${isLimited ? 'raise limit, or ' : ''}make the pattern narrower.`
 }
 
 /** Tools whose name matches, then those whose description does, each sorted by path. Lets other requests run every SLICE_MS, and stops after MAX_MS. */
