@@ -109,7 +109,7 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     config,
     configSeenBy,
     identify,
-    covers: credentials.covers,
+    credentials,
     openRequests,
     limits,
     failedLogins: createFailedLogins(given.clock),

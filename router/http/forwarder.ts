@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import type { RequestHeaders } from '../../core/mcp/server/headers.ts'
+import type { InternalCredentials, SignedRequest } from '../access/internal-credential.ts'
 import { createOwners, type OwnersOptions } from './owner.ts'
 import { createReplicas, FORWARDED, type ReplicasOptions, type Sent } from './replicas.ts'
 
@@ -29,9 +30,19 @@ export type Outcome = 'answered' | 'gone' | 'gone, bound'
 
 export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers'>
 
-export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwarder {
+export type ForwarderOptions = OwnersOptions &
+  ReplicasOptions & {
+    /** Sign what is forwarded, so that the owner does not count it again. Absent: it does. */
+    credentials?: Pick<InternalCredentials, 'issue'>
+  }
+
+export function createForwarder(options: ForwarderOptions): Forwarder {
   const owners = createOwners(options)
   const replicas = createReplicas(options, owners.markGone)
+  const marked = (headers: RequestHeaders, request: SignedRequest): RequestHeaders => ({
+    ...headers,
+    [FORWARDED]: options.credentials?.issue('', request) ?? '1',
+  })
 
   return {
     forward(config, route, { method, url, headers }, body, raw) {
@@ -40,11 +51,12 @@ export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwa
       if (!owner) return undefined
       const gone = owner.bound ? 'gone, bound' : 'gone'
       if (owner.isGone) return Promise.resolve(gone)
+      const path = pathOf(url)
       const sent: Sent = {
         origin: owner.origin,
-        path: pathOf(url),
+        path,
         method: method as Sent['method'],
-        headers: marked(headers),
+        headers: marked(headers, { method, path, body }),
         body,
         repeatable: owner.bound || method === 'DELETE',
       }
@@ -53,7 +65,8 @@ export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwa
     notifyAll(route, headers, body) {
       if (headers[FORWARDED] !== undefined) return
       const path = route.kind === 'server' ? `/servers/${route.server}/mcp` : `/mcp/${route.profile}`
-      const message = { path, method: 'POST', headers: marked(headers), body } as const
+      const request = { method: 'POST', path, body } as const
+      const message = { ...request, headers: marked(headers, request) }
       for (const origin of owners.others()) void replicas.notify({ origin, ...message })
     },
     close: replicas.close,
@@ -63,8 +76,4 @@ export function createForwarder(options: OwnersOptions & ReplicasOptions): Forwa
 /** Removes the origin of a request target in absolute form. */
 function pathOf(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
-}
-
-function marked(headers: RequestHeaders): RequestHeaders {
-  return { ...headers, [FORWARDED]: '1' }
 }

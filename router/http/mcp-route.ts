@@ -11,13 +11,12 @@ import { SESSION_NOT_FOUND, TRANSPORT_ERROR } from '../../core/mcp/protocol/erro
 import type { Endpoint } from '../../core/mcp/server/endpoint.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
-import { MAX_BATCH_MESSAGES } from '../../core/mcp/server/read-message.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import type { Found } from '../access/authentication.ts'
 import type { Refused } from '../access/bearer.ts'
 import type { FailedLogins } from '../access/failed-logins.ts'
-import { type InternalCredentials, isInternal, NOT_OF_A_REPLICA } from '../access/internal-credential.ts'
-import { type Limited, type Limits, limitedSentence, secondsOf } from '../access/limits.ts'
+import { type InternalCredentials, NOT_OF_A_REPLICA } from '../access/internal-credential.ts'
+import { type Limited, limitedSentence, secondsOf } from '../access/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { loginLimited, loginRefused, requestLimited, serverHidden } from '../audit/of-http.ts'
 import type { App, OnRequest } from './app.ts'
@@ -25,6 +24,7 @@ import { challengeHeaders } from './challenge.ts'
 import type { Forwarder } from './forwarder.ts'
 import type { OpenRequests } from './open-requests.ts'
 import { ENDING, FORWARDED } from './replicas.ts'
+import { batchBeyond, isSignedAs, limitsFor, type RequestLimits } from './request-limits.ts'
 import type { RouteLookup } from './routes.ts'
 
 export type RouteParams = { profile?: string; server?: string }
@@ -40,12 +40,12 @@ export type McpRouteOptions = {
   configSeenBy?: (identity: Identity) => RouterConfig
   /** Absent: every caller is anonymous. */
   identify?: Identify
-  /** Whether a replica's credential was issued for the request that has it. Absent: `identify` accepts none. */
-  covers?: InternalCredentials['covers']
+  /** Those of replicas, for requests of their own and for those that they forward. Absent: `identify` accepts none. */
+  credentials?: InternalCredentials
   /** Keeps all requests: also those without a credential may be refused once the config changes. */
   openRequests?: Pick<OpenRequests, 'add'>
   /** Absent: requests are not limited. */
-  limits?: Pick<Limits, 'request'>
+  limits?: RequestLimits
   /** Absent: credentials may fail as often as they like. */
   failedLogins?: FailedLogins
   /** Absent: nothing is recorded. */
@@ -67,8 +67,6 @@ export const AUDIT_BLOCKED = 'Audit lines cannot be written, and requests must n
 const ALLOW = ['allow', 'POST, GET, DELETE, OPTIONS']
 /** Also applies within one connection, since a client may pipeline requests. */
 const MAX_IN_FLIGHT = 8_192
-
-const BATCH = /^\s*\[/
 
 /** Adds the route. While the server is closing, each answer is the last on its connection. */
 export function addMcpRoute(app: App, options: McpRouteOptions): void {
@@ -149,7 +147,8 @@ function admitted(
   const whole = options.config()
   const config = options.configSeenBy?.(identity) ?? whole
   if (config) audit?.admitted(config, identity, addressOf(request))
-  const limited = config && options.limits?.request(config, identity)
+  const limits = limitsFor(options, request)
+  const limited = config && limits?.request(config, identity)
   if (limited) {
     audit?.decided(config, requestLimited(limited, identity, addressOf(request)))
     refuseLimited(raw, limited)
@@ -164,11 +163,11 @@ function admitted(
     return
   }
   const take = (body?: string) => {
-    if (!isCovered(options, request, body)) {
+    if (!isSignedAs(options.credentials, request, body)) {
       refuseLogin(options, config, request, NOT_OF_A_REPLICA, raw)
       return
     }
-    const beyond = batchBeyond(options, config, identity, body)
+    const beyond = batchBeyond(limits, config, identity, body)
     if (beyond) {
       audit?.decided(config, requestLimited(beyond, identity, addressOf(request)))
       return refuseLimited(raw, beyond)
@@ -184,39 +183,6 @@ function admitted(
   if (request.method !== 'POST') take()
   else if (isEncoded(request)) refuseEncoding(raw)
   else app.bodies.read(request.raw, raw, take)
-}
-
-/** Whether a replica's credential, if the request has one, was issued for this very request, including its body. */
-function isCovered({ covers }: McpRouteOptions, request: FastifyRequest, body: string | undefined): boolean {
-  const { method, url: path } = request
-  const { authorization } = request.headers
-  return !covers || !isInternal(authorization) || covers(authorization, { method, path, body })
-}
-
-/** The limit that a batch exceeds. Each message counts as a request; the first was counted before the body was read. */
-function batchBeyond(
-  { limits }: McpRouteOptions,
-  config: RouterConfig,
-  identity: Identity,
-  body: string | undefined,
-): Limited | undefined {
-  if (!limits || config.access.rateLimits.length === 0) return undefined
-  for (let left = batchSize(body) - 1; left > 0; left--) {
-    const limited = limits.request(config, identity)
-    if (limited) return limited
-  }
-  return undefined
-}
-
-function batchSize(body: string | undefined): number {
-  if (body === undefined || !BATCH.test(body)) return 1
-  try {
-    // A longer batch is refused later; until then it must not count more than the longest that is served.
-    return Math.min((JSON.parse(body) as unknown[]).length, MAX_BATCH_MESSAGES)
-  } catch {
-    // Invalid JSON is refused where the message is read.
-    return 1
-  }
 }
 
 function refuseLimited(raw: ServerResponse, limited: Limited): void {

@@ -9,6 +9,7 @@ import type { FrontClients } from '../../core/mcp/server/clients.ts'
 import { createEndpoint, type EndpointOptions } from '../../core/mcp/server/endpoint.ts'
 import type { McpHandler } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
+import type { InternalCredentials } from '../access/internal-credential.ts'
 import { createLoginShares } from '../access/login-shares.ts'
 import { addLaptopConsole, type LaptopConsole } from '../console/laptop.ts'
 import { type App, type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
@@ -31,6 +32,8 @@ export type FrontOptions = Pick<AppOptions, 'log' | 'clock'> & {
   clients?: FrontClients
   /** This server's name for its replicas, made by `ownerAt`; requests that belong to them are forwarded. Absent: there are none. */
   owner?: string
+  /** Those of replicas. Absent: requests are forwarded without a signature. */
+  credentials?: InternalCredentials
 }
 
 export type ServeOptions = AppOptions &
@@ -44,7 +47,6 @@ export type ServeOptions = AppOptions &
     config: () => RouterConfig | undefined
     configSeenBy?: McpRouteOptions['configSeenBy']
     identify?: Identify
-    covers?: McpRouteOptions['covers']
     openRequests?: McpRouteOptions['openRequests']
     limits?: McpRouteOptions['limits']
     failedLogins?: McpRouteOptions['failedLogins']
@@ -77,8 +79,19 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const onRequest = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (passes(guard, request, reply)) done()
   }
-  const { config, configSeenBy, identify, covers, openRequests, limits, failedLogins, audit, log } = options
-  const means = { config, configSeenBy, identify, covers, openRequests, limits, failedLogins, audit, log }
+  const { config, configSeenBy, identify, credentials, openRequests, limits, failedLogins, audit, log } =
+    options
+  const means = {
+    config,
+    configSeenBy,
+    identify,
+    credentials,
+    openRequests,
+    limits,
+    failedLogins,
+    audit,
+    log,
+  }
   const shared = { ...createFront(app, options), onRequest, ...means }
   const add = (url: string, lookup: Lookup) => addMcpRoute(app, { ...shared, url, lookup })
   add('/mcp', current => gatewayRoute(current, undefined))

@@ -5,7 +5,7 @@ import { createInternalCredentials } from '../../router/access/internal-credenti
 import type { Answerer } from '../meta/fixture.ts'
 import { freePort } from '../support/free-port.ts'
 import { createManualClock } from '../support/manual-clock.ts'
-import { BLUE, NOW, RED, rule, SERVERS, send, start, TOKENS } from './access-router.ts'
+import { BLUE, initialize, NOW, RED, rule, SERVERS, send, start, TOKENS } from './access-router.ts'
 
 const CANARY_OR_TOOL = /canary|vermilion/
 const KEY = 'the key of both replicas'
@@ -22,10 +22,10 @@ const RULES = { rules: [rule('all', 'vermilion', { subjects: [] })], auth: { ...
 const LIMITS = { callTimeoutMs: 60_000, startTimeoutMs: 60_000, concurrency: 16, maxResultBytes: 1_000 }
 const SMALL = { vermilion: { ...SERVERS.vermilion, server: { limits: LIMITS } } }
 
-async function twoReplicas(t: TestContext) {
+async function twoReplicas(t: TestContext, access: Parameters<typeof start>[1] = RULES) {
   const replica = async () => {
     const options = { port: await freePort(), address: '127.0.0.1', sessionKey: KEY }
-    return start(t, RULES, {}, large, SMALL, options)
+    return start(t, access, {}, large, SMALL, options)
   }
   return [await replica(), await replica()] as const
 }
@@ -108,4 +108,23 @@ test("a replica's credential is for one request: with any other body, path or me
   for (const method of ['GET', 'DELETE'])
     assert.equal((await fetch(`${first.origin}/mcp`, { method, headers })).status, 400, method)
   assert.equal(first.reached.length, reached)
+})
+
+test('a request that a replica forwards is counted once, by that replica; one that only claims to be forwarded is counted', async t => {
+  const quota = { per: 'Caller', counts: 'requests', limit: 4, everyMs: 86_400_000, burst: 4 } as const
+  const [first, second] = await twoReplicas(t, { ...RULES, rateLimits: [quota] })
+  const { headers } = await send(first.origin, initialize, { token: RED })
+  const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
+  const setLevel = { method: 'logging/setLevel', params: { level: 'info' } }
+  const ask = async (origin: string, more = {}) =>
+    (await send(origin, setLevel, { token: RED, headers: { ...session, ...more } })).status
+  const statuses: number[] = []
+  for (let times = 0; times < 5; times++) statuses.push(await ask(second.origin))
+  assert.deepEqual(statuses, [200, 200, 200, 200, 429])
+  const claims: number[] = []
+  for (let times = 0; times < 4; times++)
+    claims.push(
+      await ask(first.origin, { 'portolan-forwarded': times < 2 ? '1' : 'Portolan-Replica a.b.c.d' }),
+    )
+  assert.deepEqual(claims, [200, 200, 400, 429])
 })
