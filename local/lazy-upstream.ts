@@ -2,8 +2,8 @@
 import type { Clock } from '../core/async.ts'
 import { waitFor } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../core/mcp/protocol/json-rpc.ts'
+import { NO_SUBSCRIPTIONS } from '../core/mcp/protocol/subscription-errors.ts'
 import type {
   SessionListener,
   Subscription,
@@ -16,11 +16,6 @@ import { failureOf } from './failure-state.ts'
 
 /** Calls within this time after a failure get the same error instead of a new attempt. */
 const FAILURE_KEPT_MS = 5_000
-
-const NO_SUBSCRIPTIONS = {
-  code: METHOD_NOT_FOUND,
-  message: 'The server does not support subscriptions to its resources',
-}
 
 export class LazyUpstream implements Upstream {
   readonly #make: (signal: AbortSignal) => Promise<Upstream>

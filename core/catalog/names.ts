@@ -102,3 +102,11 @@ function hashedName(candidate: string, path: string, taken: ReadonlySet<string>)
 function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 }
+
+/** The name in lower case, with a space for each run of other characters than letters and digits: equal for names that differ only in case and punctuation. */
+export function lettersOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}

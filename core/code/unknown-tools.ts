@@ -1,4 +1,5 @@
 /** Which of the tools that a script names do not exist. As everywhere, case and separators of names do not matter. */
+import { lettersOf } from '../catalog/names.ts'
 
 /** `tools`: absent while the server's list is not known. */
 export type KnownServer = { name: string; tools?: readonly string[] }
@@ -23,12 +24,4 @@ export function unknownTools(named: readonly string[], servers: readonly KnownSe
 
 function hasTool({ tools }: KnownServer, letters: string): boolean {
   return tools === undefined || tools.some(tool => lettersOf(tool) === letters)
-}
-
-/** The name in lower case, with one space in place of all separators in a row. */
-function lettersOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
 }

@@ -3,7 +3,7 @@ import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
-import { changedList } from '../../core/mcp/protocol/message.ts'
+import { changedList, RESOURCE_UPDATED } from '../../core/mcp/protocol/message.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
 import type { McpHandler, McpRequest } from '../../core/mcp/server/handler.ts'
 import type { SessionListener } from '../../core/mcp/upstream.ts'
@@ -135,7 +135,7 @@ async function* viewsOf(catalogs: AsyncIterable<Catalog>, restrict: RestrictCata
  */
 function listenerOf(clients: Clients): SessionListener {
   const isHandledElsewhere = (method: string): boolean =>
-    changedList(method) !== undefined || method === 'notifications/resources/updated'
+    changedList(method) !== undefined || method === RESOURCE_UPDATED
   return {
     notified(client, notification) {
       if (!isHandledElsewhere(notification.method)) clients.notify(client, notification)

@@ -4,6 +4,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
 import { isNotConnected } from '../../core/mcp/client/http/faults.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
+import { NO_SUBSCRIPTIONS } from '../../core/mcp/protocol/subscription-errors.ts'
 import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
 import { TRY_EVERY_MS, type WakeRequests } from '../waking/wake-requests.ts'
 import { Waker } from '../waking/waker.ts'
@@ -162,7 +163,7 @@ export class PoolMember {
     const { callTimeoutMs, startTimeoutMs } = this.#server.limits
     if (this.#waker.isNeeded && !this.#isUp) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
     const upstream = this.open()
-    if (!upstream.subscribe) return NO_SUBSCRIPTIONS
+    if (!upstream.subscribe) return { error: NO_SUBSCRIPTIONS }
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)
     try {
       const answer = await upstream.subscribe(subscription, limit.signal)
@@ -287,8 +288,4 @@ function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undef
   const { method, params, argumentsText, caller } = call
   const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller
   return { method, params, argumentsText, caller: asked, maxBytes: MAX_BYTES_READ, onSent }
-}
-
-const NO_SUBSCRIPTIONS: McpResponse = {
-  error: { code: -32601, message: 'This server does not support subscriptions to its resources.' },
 }

@@ -192,7 +192,7 @@ test('a server without subscriptions answers with an error, and for an unknown s
   pool.update({ ...snapshotOf({}, {}, 1).config, servers: [serverOf('forge')] })
   const { signal } = new AbortController()
   const subscription = { uri: URI, caller: OURSELVES, onUpdate: () => {} }
-  assert.equal((await pool.subscribe('forge', subscription, signal)).error?.code, -32601)
+  assert.equal((await pool.subscribe('forge', subscription, signal)).error?.code, -32602)
   await assert.rejects(pool.subscribe('gone', subscription, signal), { code: 'not_found' })
 })
 

@@ -4,6 +4,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import { Fault } from '../../core/errors.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
+import { RESOURCE_UPDATED } from '../../core/mcp/protocol/message.ts'
 import { shareOf } from '../../core/mcp/server/shares.ts'
 import { MAX_URIS } from '../../core/mcp/server/subscriptions.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
@@ -140,5 +141,5 @@ function currentOf({ server, subscription }: KeptSubscription, memberOf: MemberO
 }
 
 function updated(uri: string) {
-  return { method: 'notifications/resources/updated', params: { uri } }
+  return { method: RESOURCE_UPDATED, params: { uri } }
 }

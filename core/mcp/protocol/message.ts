@@ -1,6 +1,7 @@
 /** Writes and parses JSON-RPC messages; the text of a result is kept, to forward it unchanged. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import type { Caller } from '../caller.ts'
+import { INTERNAL_ERROR } from './error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'
 
 export type Incoming =
@@ -115,7 +116,7 @@ export function classify(message: unknown): Incoming | undefined {
 
 function readError(error: JsonObject): JsonRpcError {
   return {
-    code: typeof error.code === 'number' ? error.code : -32603,
+    code: typeof error.code === 'number' ? error.code : INTERNAL_ERROR,
     message: typeof error.message === 'string' ? error.message : 'The upstream gave no message',
     ...(error.data === undefined ? {} : { data: error.data }),
   }

@@ -1,4 +1,5 @@
 /** Finds the tool or prompt with a name, tolerating small mistakes; used by all meta-tools that take a name. Pure. */
+import { lettersOf } from '../../../core/catalog/names.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
@@ -46,14 +47,6 @@ function spellingsOf({ tools }: Catalog) {
     paths: Map.groupBy(tools, ({ path }) => lettersOf(path)),
     names: Map.groupBy(tools, ({ tool }) => lettersOf(tool)),
   }
-}
-
-/** The name in lower case, with a space for each run of other characters than letters and digits. */
-function lettersOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
 }
 
 /** A note if a bare name was given in a profile that does not show bare names: it works only as long as one server has such a tool. */

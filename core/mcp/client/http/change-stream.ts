@@ -6,6 +6,7 @@ import { OURSELVES } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { classify, type Incoming, LISTEN } from '../../protocol/message.ts'
+import { NO_SUBSCRIPTIONS, NOT_SUBSCRIBED } from '../../protocol/subscription-errors.ts'
 import type { HttpClient } from './http-client.ts'
 import type { HttpRpc } from './http-rpc.ts'
 import { keepStream, type StreamListener } from './kept-stream.ts'
@@ -14,8 +15,6 @@ import type { RemoteDeps } from './spec.ts'
 const ACK_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
-const NOT_SUBSCRIBED = { code: -32602, message: 'The server does not accept subscriptions to this resource' }
-const NO_STREAM = { code: METHOD_NOT_FOUND, message: 'The server does not support subscriptions' }
 
 /** The filter that the upstream acknowledged, or its error. */
 type Agreed = { notifications: JsonObject; error?: undefined } | { error: JsonRpcError }
@@ -149,7 +148,7 @@ export class ChangeStream {
     }
     const refused = (text: string) => {
       if (settled) this.#hooks.lost()
-      settle({ error: errorIn(text) ?? NO_STREAM })
+      settle({ error: errorIn(text) ?? NO_SUBSCRIPTIONS })
     }
     const opened = (times: number) => {
       attempt = times

@@ -6,14 +6,11 @@ import { createCaller } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { LISTEN } from '../../protocol/message.ts'
+import { NOT_SUBSCRIBED } from '../../protocol/subscription-errors.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { StreamBackoff } from '../stream-backoff.ts'
 import { MAX_ACK_BYTES } from './stdio-rpc.ts'
 
-const NOT_SUBSCRIBED = {
-  code: METHOD_NOT_FOUND,
-  message: 'The server does not accept subscriptions to this resource',
-}
 /** The server has answered, even if the answer cannot be used. */
 const ANSWERED: ReadonlySet<FaultCode> = new Set(['upstream_too_large', 'upstream_protocol'])
 

@@ -1,0 +1,11 @@
+/** Errors of requests to subscribe to a resource. The method exists; the named resource cannot be subscribed to: invalid parameters. */
+import { INVALID_PARAMS } from './error-codes.ts'
+
+export const NOT_SUBSCRIBED = {
+  code: INVALID_PARAMS,
+  message: 'The server does not accept subscriptions to this resource',
+}
+export const NO_SUBSCRIPTIONS = {
+  code: INVALID_PARAMS,
+  message: 'The server does not support subscriptions to its resources',
+}
