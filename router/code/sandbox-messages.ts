@@ -65,6 +65,8 @@ export type FromThread = {
 export type ThreadData = { wasm: WebAssembly.Module; guest: string }
 
 export const MAX_PATH_CHARACTERS = 500
+/** How often a script may sleep: each pause takes a timer of the main thread. */
+export const MAX_SLEEPS = 1_000
 
 /** Whether a message has the form that our thread sends: the script in the thread is not trusted. */
 export function isFromThread(message: unknown): message is FromThread {

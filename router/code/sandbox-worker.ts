@@ -7,6 +7,7 @@ import {
   type FromThread,
   KINDS,
   MAX_PATH_CHARACTERS,
+  MAX_SLEEPS,
   type RunMessage,
   type SandboxOutcome,
   type SandboxRequest,
@@ -62,6 +63,7 @@ async function start(message: RunMessage): Promise<void> {
   let logged = ''
   let loggedCharacters = 0
   let calls = 0
+  let sleeps = 0
   const host = {
     send(call: number, kind: string, path: string, args: string): string | undefined {
       const known = KINDS.find(one => one === kind)
@@ -71,6 +73,8 @@ async function start(message: RunMessage): Promise<void> {
         return refusal(path, 'too_large', `its arguments are larger than ${limits.argumentBytes} bytes`)
       if (known !== 'sleep' && ++calls > limits.calls)
         return refusal(path, 'rejected', `a script may make ${limits.calls} calls`)
+      if (known === 'sleep' && ++sleeps > MAX_SLEEPS)
+        return refusal(path, 'rejected', `a script may sleep ${MAX_SLEEPS} times`)
       open.add(call)
       requests.push({ call, kind: known, path, args })
       return undefined

@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts'
 import { type MadeCall, tokensOf } from './answer-text.ts'
 import type { InnerFailure } from './inner-call.ts'
 import { type Performing, performRequest, type Reply, refused } from './perform-request.ts'
-import type { SandboxReply, SandboxRequest } from './sandbox-messages.ts'
+import { MAX_SLEEPS, type SandboxReply, type SandboxRequest } from './sandbox-messages.ts'
 
 /** Longer arguments are not read. The sandbox's thread should have refused them. */
 const MAX_ARGUMENTS_CHARACTERS = 2 * 1024 * 1024
@@ -28,6 +28,7 @@ export class ScriptCalls {
   readonly #open = new Set<Promise<void>>()
   readonly #begunMs = performance.now()
   #requests = 0
+  #sleeps = 0
   #sleptMs = 0
   #takenBytes = 0
   #takenTokens = 0
@@ -102,8 +103,10 @@ export class ScriptCalls {
 
   async #sleep(given: number): Promise<Reply> {
     const ms = Math.max(0, given)
+    if (++this.#sleeps > MAX_SLEEPS) return refused(`a script may sleep ${MAX_SLEEPS} times`)
+    if (this.#sleptMs + ms > MAX_SLEEP_MS)
+      return refused(`a script may sleep for ${MAX_SLEEP_MS} ms in total`)
     this.#sleptMs += ms
-    if (this.#sleptMs > MAX_SLEEP_MS) return refused(`a script may sleep for ${MAX_SLEEP_MS} ms in total`)
     await delay(this.#options.clock, ms, this.#options.work.request.caller.signal)
     return { value: undefined }
   }

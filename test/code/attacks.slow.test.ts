@@ -185,7 +185,7 @@ test('a stack overflow and running out of memory are errors that a script can ca
     )
 })
 
-test('the number of calls is limited, and so are the sizes of arguments and returned values', async t => {
+test('the numbers of calls and pauses are limited, and so are the sizes of arguments and returned values', async t => {
   // Ten thousand promises take more computing time than the other tests' gateway allows.
   const patient = await startScriptGateway(t, { notes })
   const source =
@@ -197,6 +197,12 @@ test('the number of calls is limited, and so are the sizes of arguments and retu
     100,
     'rejected',
     'notes:get was not called: a script may make 100 calls.',
+  ])
+  const pauses =
+    'const all = await Promise.allSettled(Array.from({length: 2_000}, () => sleep(0))); const refused = all.filter(one => one.reason); return [refused.length, refused[0]?.reason.message]'
+  assert.deepEqual(await within(BOUND_MS, patient.value(pauses)), [
+    1_000,
+    'sleep was not called: a script may sleep 1000 times.',
   ])
   assert.deepEqual(await value('const p = tools.notes.get({a: 1}); return [await p, await p]'), [
     { a: 1 },
