@@ -50,6 +50,21 @@ test('a part of a part, an empty part, and an index built from the index of a pa
   assertSame(buildIndexAtOnce(documents, part), whole, queriesOf(ownQueries()))
 })
 
+test('a query that has a word of another language is translated whatever hidden servers are called', () => {
+  const about = (server: string, tool: string): SearchDocument => ({
+    ...(ownCatalog()[0] as SearchDocument),
+    server,
+    serverTitle: undefined,
+    tool,
+  })
+  const documents = [about('notes', 'get'), about('wetter', 'forecast')]
+  const visible = documents.slice(0, 1)
+  const query = 'zeige mir das Wetter von morgen'
+  const part = buildIndexAtOnce(documents).under(Int32Array.of(0))
+  assert.equal(part.queryText(query), buildIndexAtOnce(visible).queryText(query))
+  assertSame(part, buildIndexAtOnce(visible), [query])
+})
+
 function assertParts(documents: readonly SearchDocument[], judged: readonly string[]): void {
   const whole = buildIndexAtOnce(documents)
   const servers = [...new Set(documents.map(({ server }) => server))]

@@ -5,7 +5,7 @@ import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createParts } from './part-index.ts'
-import { productTermsOf } from './product-names.ts'
+import { serversByProduct } from './product-names.ts'
 import { MAX_QUERY_CHARACTERS } from './query-limits.ts'
 import { createRanking } from './ranking.ts'
 import { createScratch, type Scratch } from './scorer.ts'
@@ -29,6 +29,8 @@ export type LexicalIndex = SearchIndex & {
 export type IndexSources = {
   corpus: Corpus
   lexicon: Lexicon
+  /** By product: the servers of the whole corpus that are named after it. */
+  products: ReadonlyMap<string, readonly number[]>
   makeTranslator: MakeTranslator
   translate: Translator
   scratch: Scratch
@@ -46,10 +48,9 @@ export function* buildIndex(
   const makeTranslator = previous?.reusable.makeTranslator ?? prepareTranslators()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
-  const servers = new Map(documents.map(document => [`${document.server} ${document.serverTitle}`, document]))
-  const products = new Set([...servers.values()].flatMap(productTermsOf))
+  const products = serversByProduct(corpus)
   const translate = makeTranslator(term => products.has(term))
-  const sources = { corpus, lexicon, makeTranslator, translate, scratch: createScratch(corpus) }
+  const sources = { corpus, lexicon, products, makeTranslator, translate, scratch: createScratch(corpus) }
   return { ...indexOf(sources), under: createParts(sources, indexOf) }
 }
 

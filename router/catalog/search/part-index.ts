@@ -14,14 +14,19 @@ export function createParts(
   sources: IndexSources,
   indexOf: (sources: IndexSources) => Omit<LexicalIndex, 'under'>,
 ): LexicalIndex['under'] {
-  const { corpus } = sources
+  const { corpus, products, makeTranslator } = sources
   const parts: Parts = { ...sources, lists: createSizedCache(LIST_ROOM, sizeOf) }
   let made = 0
   const scattered = new Float32Array(corpus.documents.length)
   const under = (members: Int32Array): LexicalIndex => {
     const places = placesOf(members, corpus.documents.length)
     const isIn = (document: number) => (places[document] as number) >= 0
-    const index = indexOf({ ...sources, corpus: createPartCorpus(parts, members, isIn, made++) })
+    const servers = new Set(members.map(document => corpus.serverOf[document] as number))
+    const index = indexOf({
+      ...sources,
+      corpus: createPartCorpus(parts, members, isIn, made++),
+      translate: makeTranslator(term => products.get(term)?.some(server => servers.has(server)) === true),
+    })
     const optionsInWhole = (options: SearchOptions) => inWhole(options, places, members, scattered)
     return {
       ...index,

@@ -1,4 +1,5 @@
 /** Distinguishes names of products from other words: well-known products, and rare words that are not English, not even mistyped. Pure. */
+import type { Corpus } from './corpus.ts'
 import products from './data/products.json' with { type: 'json' }
 import { isEnglish } from './english-words.ts'
 import { isRare } from './rare-words.ts'
@@ -23,6 +24,24 @@ export function productTermsOf({ server, serverTitle = '' }: SearchDocument): st
   return wordsOf(`${server} ${serverTitle}`)
     .map(({ term }) => term)
     .filter(isRare)
+}
+
+/** By each such term, the numbers of the servers that it is from. */
+export function serversByProduct({
+  documents,
+  serverOf,
+}: Pick<Corpus, 'documents' | 'serverOf'>): Map<string, number[]> {
+  const first = new Map<number, SearchDocument>()
+  for (const [at, server] of serverOf.entries())
+    if (!first.has(server)) first.set(server, documents[at] as SearchDocument)
+  const servers = new Map<string, number[]>()
+  for (const [server, document] of first)
+    for (const term of productTermsOf(document)) {
+      const named = servers.get(term)
+      if (named) named.push(server)
+      else servers.set(term, [server])
+    }
+  return servers
 }
 
 /** Whether the term is an English word with one typing error. */
