@@ -15,7 +15,9 @@ import type { Snapshot } from './source.ts'
  * router therefore gets no rules, and admits everybody who reaches it.
  */
 export function podCatalog(catalog: Catalog): Snapshot {
-  const { generation, config, catalogs, view } = withoutScripts(catalog)
+  const { generation, config: whole, catalogs, view } = withoutScripts(catalog)
+  // Limits of a pod are those of its one router, however many the gateway has.
+  const { routers, ...config } = whole
   const servers = view
     ? config.servers.map(server => restrictPolicy(server, catalogs.get(server.name)))
     : config.servers

@@ -57,9 +57,9 @@ async function start(t: TestContext, access: Partial<AccessConfig>, options: Par
   })
   t.after(() => router.close(0))
   let generation = 0
-  const publish = async (changed: Partial<AccessConfig>) => {
+  const publish = async (changed: Partial<AccessConfig>, routers?: number) => {
     generation++
-    source.publish(snapshotOf(SERVERS, { access: { ...OPEN_ACCESS, ...changed } }, generation))
+    source.publish(snapshotOf(SERVERS, { access: { ...OPEN_ACCESS, ...changed }, routers }, generation))
     await until(() => router.catalog()?.generation === generation)
   }
   await publish(access)
@@ -120,6 +120,13 @@ test('a pod reads the part of the catalog that its ServiceAccount may use, and n
     'vermilion_get',
     'vermilion_list',
   ])
+})
+
+test("limits of a pod's own router are not divided by the number of the gateway's routers", async t => {
+  const { origin, publish } = await start(t, {})
+  await publish({}, 4)
+  const { config } = await readAs(t, origin, 'red', ({ catalogs }) => catalogs.size === 2)
+  assert.equal(config.routers, undefined)
 })
 
 test('after a change of the rules a pod reads another part of the catalog, although no server changed', async t => {
