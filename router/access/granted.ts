@@ -1,10 +1,10 @@
-/** What of a catalog a caller may use, and by which rules, for `portolan can`. Pure. */
+/** What of a catalog a caller may use, and by which rules, for `portolan access`. Pure. */
 import type { AccessRule } from '../../core/catalog/access-config.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ServerPart } from '../catalog/server-part.ts'
-import { type Granted, grantsAlone, scopesFor, sees, type View, viewOf } from './view.ts'
+import { type Granted, grantsAlone, rulesFor, scopesFor, sees, type View, viewOf } from './view.ts'
 
 export type GrantedServer = {
   server: string
@@ -24,7 +24,7 @@ export function grantedTo({ config, parts }: Catalog, identity: Identity): Grant
   return config.servers.flatMap(server => {
     const part = parts.find(one => one.server === server.name)
     if (part) return grantedOf(server, part, view, identity)
-    const isGranted = !view || rulesOf(view).some(({ servers }) => servers.includes(server.name))
+    const isGranted = !view || rulesFor(view, server).length > 0
     const unknown = server.status.message ?? server.status.reason ?? 'it has no list yet'
     return isGranted ? [{ server: server.name, tools: [], resources: [], prompts: [], unknown }] : []
   })
