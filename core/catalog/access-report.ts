@@ -2,7 +2,7 @@
 import { REASON } from '../../crds/conditions.ts'
 import type { Problem } from '../errors.ts'
 import type { AccessRule, AccessSubject, AuthConfig, Grant } from './access-config.ts'
-import { concerns, isToolGranted } from './grants.ts'
+import { concerns, isToolGranted, isToolGrantedBy } from './grants.ts'
 import { isAllowed, matches } from './policy.ts'
 import type { RouterConfig, RouterServer } from './router-config.ts'
 import type { ServerCatalog, ToolDefinition } from './server-catalog.ts'
@@ -98,9 +98,7 @@ function reportRule(
   const isKnown = offered.length === ruleServers.length && spend(count, offered, rule.tools)
   if (!isKnown) return { report, findings }
   const granted = offered.flatMap(({ server, tools }) =>
-    tools.filter(
-      tool => isToolGranted(gatewayGrant, server, tool) && isToolGranted(rule.tools, server, tool),
-    ),
+    tools.filter(tool => isToolGranted(gatewayGrant, server, tool) && isToolGrantedBy(rule, server, tool)),
   )
   return { report: { ...report, tools: granted.length }, findings }
 }
@@ -187,7 +185,7 @@ function unreachable({ access }: Facts, offers: readonly Offer[], count: Count):
     return !tools.some(
       tool =>
         isToolGranted(gatewayGrant, server, tool) &&
-        serverRules.some(rule => isToolGranted(rule.tools, server, tool)),
+        serverRules.some(rule => isToolGrantedBy(rule, server, tool)),
     )
   })
   if (hidden.length === 0) return []

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import { type AccessRule, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import { reportAccess } from '../../core/catalog/access-report.ts'
 import type { RouterScript } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { podCatalog } from '../../router/source/pod-catalog.ts'
@@ -150,6 +151,21 @@ test('a sidecar gets the scripts, but not the server of tools that its own route
     ['numbers'],
   )
   assert.deepEqual([...catalogs.keys()], ['numbers'])
+})
+
+test('the report on a rule counts only the scripts that it selects', async t => {
+  const scripts = [SUM, script('other', 'return 1')]
+  const gateway = await startScriptGateway(t, {}, {}, { scripts })
+  const catalog = gateway.router.catalog()
+  assert.ok(catalog)
+  const { config, catalogs } = catalog
+  const reportOf = (changes: Partial<AccessRule>) => {
+    const rules = [rule('some', '', { subjects: [], servers: [], scripts: ['other'], ...changes })]
+    return reportAccess({ ...config, access: { ...OPEN_ACCESS, rules }, catalogs })
+  }
+  assert.deepEqual(reportOf({}), { rules: [{ name: 'some', servers: 1, tools: 1 }], findings: [] })
+  const { findings } = reportOf({ tools: { allow: [SUM.name], deny: [], readOnly: false } })
+  assert.match(findings[0]?.message ?? '', /no rule grants any tool of scripts: nobody/)
 })
 
 test('a script of an agent may call reviewed scripts, which run one after another; reviewed scripts call no scripts', async t => {
