@@ -43,6 +43,18 @@ test('an admitted token is admitted until it expires, and then refused with that
   assert.match((await ask(token))?.message ?? '', /has expired/)
 })
 
+test('a token keeps its identity when it is verified again, and is verified once for all who send it at a time', async () => {
+  const { sign, authenticate, clock, reviews } = await begin()
+  const authorization = `Bearer ${await sign()}`
+  const [first, second] = await Promise.all([1, 2].map(() => authenticate(authorization, 60_000)))
+  assert.ok(first && 'id' in first)
+  assert.equal(second, first)
+  assert.equal(reviews(), 1)
+  clock.advance(6 * 60_000)
+  assert.equal(await authenticate(authorization, 60_000), first)
+  assert.equal(reviews(), 2)
+})
+
 test('a token with an unknown key id makes the router read the keys again, at most every 5 s', async () => {
   const { sign, ask, clock, replaceKeys, reads } = await begin()
   await ask(await sign())
@@ -128,6 +140,7 @@ async function begin() {
   const authenticate = createAuthenticator({ accounts, audience: 'portolan', namespace: 'team', log, clock })
   return {
     clock,
+    authenticate,
     reads: () => reads,
     reviews: () => reviews,
     /** The pod of the token is deleted. */

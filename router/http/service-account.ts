@@ -34,6 +34,22 @@ const MAX_REMEMBERED = 1_000
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { accounts, audience, namespace, log, clock } = options
   const good = new BoundedMap<{ identity: Identity; untilMs: number }>(MAX_REMEMBERED)
+  const verifying = new Map<string, Promise<Identity | Refused>>()
+  const verify = async (token: string, key: string, reviewMs?: number): Promise<Identity | Refused> => {
+    try {
+      const admitted = { audiences: [audience], namespaces: [namespace], reviewMs }
+      const found = await accounts.verify(token, admitted)
+      if (!found) return refused('UnknownToken', 'The token was not issued by this cluster.')
+      if ('status' in found) return found
+      // The same token keeps its identity: each new identity is a login in the audit stream.
+      const identity = good.get(key)?.identity ?? found.identity
+      good.set(key, { identity, untilMs: trustedUntilMs({ ...found, identity }, clock) })
+      return identity
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
+      return KEYS_UNAVAILABLE
+    }
+  }
   return async (authorization, reviewMs) => {
     const token = readBearer(authorization)
     if (typeof token !== 'string') return NO_TOKEN
@@ -41,17 +57,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const key = `${hash('sha256', token, 'base64')} ${reviewMs ?? ''}`
     const known = good.get(key)
     if (known && isTrusted(known, clock)) return known.identity
-    try {
-      const admitted = { audiences: [audience], namespaces: [namespace], reviewMs }
-      const found = await accounts.verify(token, admitted)
-      if (!found) return refused('UnknownToken', 'The token was not issued by this cluster.')
-      if ('status' in found) return found
-      good.set(key, { identity: found.identity, untilMs: trustedUntilMs(found, clock) })
-      return found.identity
-    } catch (error) {
-      log.warn({ error: messageOf(error) }, 'a ServiceAccount token could not be verified')
-      return KEYS_UNAVAILABLE
-    }
+    const running = verifying.get(key)
+    if (running) return running
+    const found = verify(token, key, reviewMs).finally(() => verifying.delete(key))
+    verifying.set(key, found)
+    return found
   }
 }
 
