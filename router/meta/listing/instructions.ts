@@ -40,12 +40,13 @@ function fits(list: string): boolean {
   return estimateTokens(list) <= LIST_TOKENS
 }
 
-/** As many names as fit, and how many more there are. */
+/** As many names as fit, and how many more there are if not all do. */
 function firstOf(names: readonly string[]): string {
   let tokens = 0
   const fitting = names.findIndex(name => {
     tokens += estimateTokens(name) + 1
     return tokens > LIST_TOKENS
   })
+  if (fitting < 0) return names.join(', ')
   return `${names.slice(0, fitting).join(', ')} and ${names.length - fitting} more`
 }
