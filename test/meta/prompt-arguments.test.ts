@@ -7,7 +7,7 @@ test('a prompt without an argument that it requires is refused before its server
   const { start, ask, refusal } = asking('hierarchical')
   const fixture = start()
   const message =
-    'The prompt "forge:triage" was not got: the argument "repository" must be given. Its arguments: repository, since? (? may be left out).'
+    'The prompt "forge:triage" needs the argument "repository". Its arguments: repository, since? (those with ? may be left out).'
   for (const given of [undefined, {}, { since: 'today' }, { repository: null }]) {
     const args = given === undefined ? {} : { arguments: given }
     assert.equal(

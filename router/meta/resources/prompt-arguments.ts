@@ -20,7 +20,7 @@ export function missingArguments(
   const all = shorten((argumentNames(prompt.definition) ?? []).join(', '), MAX_LIST_CHARACTERS)
   const lack = missing.length === 1 ? `the argument ${names}` : `the arguments ${names}`
   return {
-    refusal: `The prompt ${quote(prompt.path)} was not got: ${lack} must be given. Its arguments: ${all} (? may be left out).`,
+    refusal: `The prompt ${quote(prompt.path)} needs ${lack}. Its arguments: ${all} (those with ? may be left out).`,
     outcome: 'rejected',
     server,
   }
