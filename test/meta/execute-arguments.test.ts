@@ -87,10 +87,10 @@ test('arguments that do not fit are refused before the call, with what the schem
   assert.equal(
     text,
     [
-      'The arguments do not fit the input_schema of forge:create_issue, so it was not called:',
+      'The arguments do not fit the schema of forge:create_issue, so it was not called:',
       '- title: is missing; you gave "titel"; schema there: {"type":"string","description":"One line"}',
       '- repository: is [], must be string; schema there: {"type":"string","description":"As owner/name"}',
-      'The whole input_schema: discover_mcp_tools with query "forge:create_issue".',
+      'The whole schema: discover_mcp_tools with query "forge:create_issue".',
     ].join('\n'),
   )
   assert.deepEqual(fixture.sent, [])

@@ -71,7 +71,7 @@ function misspellingNote({ given, meant }: Misspelling): string {
 function correctionNote(changes: readonly string[]): string {
   const shown = changes.slice(0, MAX_CHANGES)
   const more = changes.length > shown.length ? `; and ${changes.length - shown.length} more` : ''
-  return `Note: the arguments did not fit the input_schema and were corrected: ${shown.join('; ')}${more}.`
+  return `Note: the arguments did not fit the schema and were corrected: ${shown.join('; ')}${more}.`
 }
 
 const MAX_CHANGES = 5

@@ -34,7 +34,7 @@ export function partOfTool(tool: ToolRoute, pointer: string): ToolRoute | Refusa
   const { inputSchema, description = '' } = tool.definition
   const part = schemaPart(inputSchema, pointer)
   if (!part) {
-    const sentence = `There is no part ${quote(pointer)} in the input_schema of ${tool.path}.`
+    const sentence = `There is no part ${quote(pointer)} in the schema of ${tool.path}.`
     return { refusal: `${sentence} It has: ${namesOf(inputSchema, pointer)}`, outcome: 'rejected' }
   }
   const whole = { length: JSON.stringify(inputSchema).length, tokens: tool.schemaTokens }

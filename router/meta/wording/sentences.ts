@@ -131,12 +131,12 @@ function instanceSentence({ details: { seconds, problem } }: Fault, name: string
 
 /** Refusal of a call whose arguments do not fit: `help` has one line for each problem. */
 export function argumentsRefusal(path: string, words: ProfileWords, help: string): string {
-  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole input_schema: ${spelled(words.schema(path))}.`
+  return `${argumentsLine(path)}, so it was not called:\n${help}\nThe whole schema: ${spelled(words.schema(path))}.`
 }
 
 /** The first line of that refusal, without its end. */
 export function argumentsLine(path: string): string {
-  return `The arguments do not fit the input_schema of ${path}`
+  return `The arguments do not fit the schema of ${path}`
 }
 
 /** An upstream's JSON-RPC error about the request, in the upstream's own words. */
