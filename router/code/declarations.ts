@@ -5,7 +5,7 @@ import type { ToolDefinition } from '../../core/catalog/server-catalog.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import { needsOf } from '../meta/finding/prerequisites.ts'
-import { type Found, searchCatalog } from '../meta/finding/search-catalog.ts'
+import { type Found, type FoundItems, searchCatalog } from '../meta/finding/search-catalog.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { shorten } from '../meta/wording/shorten.ts'
 import { declarationOf } from './declaration.ts'
@@ -34,7 +34,7 @@ export async function findDeclarations(
   code: CodeConfig,
   queries: readonly string[],
   limit: number,
-): Promise<{ found: Declared[]; total: number }> {
+): Promise<{ found: Declared[] } & Pick<FoundItems, 'total' | 'absent'>> {
   const startedMs = performance.now()
   const { servers } = work.catalog
   const wanted = ({ server: name, definition }: { server: string; definition: JsonObject }) => {
@@ -42,11 +42,11 @@ export async function findDeclarations(
     const tool = { path, definition: definition as ToolDefinition }
     return !!server && closedToScripts(code, server, tool, work.reviewed === true) === undefined
   }
-  const { tools, total } = await searchCatalog(work, queries, limit, { wanted })
+  const { tools, total, absent } = await searchCatalog(work, queries, limit, { wanted })
   work.observer.searched(performance.now() - startedMs, tools.length, work)
   const strong = tools.filter(({ weak }) => !weak)
   const found = (strong.length > 0 ? strong : tools).map(hit => describe(work, hit))
-  return { found, total: Math.max(total, found.length) }
+  return { found, total: Math.max(total, found.length), absent }
 }
 
 function describe(work: Work, { item: tool, weak }: Found<ToolRoute>): Declared {

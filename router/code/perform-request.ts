@@ -48,7 +48,7 @@ export async function performRequest(
       const most = readLimit(limit, DEFAULT_HITS)
       if (!most) return refused(LIMIT_WRONG.refusal)
       if (typeof query !== 'string' || query.trim() === '') return refused('discover("words") needs words')
-      const queries = expandSelections(work, [query], MAX_QUERIES)
+      const { queries } = expandSelections(work, [query], MAX_QUERIES)
       return { value: (await findDeclarations(work, code, queries, most)).found }
     }
     case 'read':

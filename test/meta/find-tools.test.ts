@@ -11,6 +11,7 @@ import { SERVERS } from './servers.ts'
 async function find(args: JsonObject, servers: Record<string, FixtureServer> = SERVERS): Promise<string[]> {
   const fixture = createFixture(servers, { allowedProfiles: ['code'], code: codeOf() })
   const { content } = await fixture.call('find_tools', args, { route: { kind: 'gateway', profile: 'code' } })
+  await fixture.scripts.close()
   return (content[0]?.text ?? '').split('\n')
 }
 

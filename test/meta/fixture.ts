@@ -19,7 +19,7 @@ import { createLimits } from '../../router/access/limits.ts'
 import { buildCatalog, type Catalog } from '../../router/catalog/catalog.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { createSandboxThreads } from '../../router/code/sandbox-threads.ts'
-import { createScripts } from '../../router/code/scripts.ts'
+import { createScripts, type Scripts } from '../../router/code/scripts.ts'
 import { createHandler } from '../../router/meta/handler.ts'
 import { createKeptResults } from '../../router/meta/results/kept-results.ts'
 import type { CallRecord, RouterObserver, ScriptRecord, TokenKind } from '../../router/observer.ts'
@@ -54,6 +54,8 @@ export type Fixture = {
   subscribed: { server: string; subscription: Subscription; signal: AbortSignal }[]
   /** Who gets what each upstream sends between calls. */
   ears: SessionListener[]
+  /** To be closed by the test if it runs scripts or searches for them: a spare sandbox keeps the process running. */
+  scripts: Scripts
   catalog(): Catalog
   /** Replaces the servers, as a reload does. */
   reload(servers: Record<string, FixtureServer>, config?: Partial<RouterConfig>): void
@@ -101,6 +103,7 @@ export function createFixture(
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()
   const results = keptResults(clock)
+  const scripts = createScripts(createSandboxThreads(clock), { clock, log: createLog({ level: 'silent' }) })
   const handler = createHandler({
     access: createAccess(),
     limits: createLimits(systemClock),
@@ -108,7 +111,7 @@ export function createFixture(
     pool,
     observer,
     results,
-    scripts: createScripts(createSandboxThreads(clock), { clock, log: createLog({ level: 'silent' }) }),
+    scripts,
     clients,
   })
   const fixture: Fixture = {
@@ -118,6 +121,7 @@ export function createFixture(
     sent,
     subscribed,
     ears,
+    scripts,
     catalog: () => catalog as Catalog,
     reload(next, changes = {}) {
       current = next

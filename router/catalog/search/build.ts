@@ -67,8 +67,8 @@ function indexOf({
   return {
     documents,
     search: (query, options) => {
-      const { hits, total } = rank(query, options)
-      return { hits, total }
+      const { hits, total, absent } = rank(query, options)
+      return { hits, total, ...(absent && { absent }) }
     },
     queryText: query => {
       const bounded = query.slice(0, MAX_QUERY_CHARACTERS)

@@ -166,10 +166,12 @@ function isOther(asked: number, offered: number): boolean {
   return asked !== 0 && offered !== 0 && (asked & offered) === 0
 }
 
-function termsOf(fields: ToolTerms): ReadonlySet<string> {
+/** The terms of all fields of a document. */
+export function termsOf(fields: ToolTerms): ReadonlySet<string> {
   return new Set(FIELDS.flatMap(field => fields[field]))
 }
 
-function contains(contained: ReadonlySet<string>, { alternatives }: WeightedTerm): boolean {
+/** Whether a document with these terms contains the query's term in any form. */
+export function contains(contained: ReadonlySet<string>, { alternatives }: WeightedTerm): boolean {
   return alternatives.keys().some(term => contained.has(term))
 }

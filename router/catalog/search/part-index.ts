@@ -34,9 +34,9 @@ export function createParts(
         return Array.from(members, document => corpus.documents[document] as SearchDocument)
       },
       search(query, options) {
-        const { hits, total } = index.search(query, optionsInWhole(options))
+        const { hits, ...rest } = index.search(query, optionsInWhole(options))
         const toPlace = (document: number) => places[document] as number
-        return { hits: hits.map(hit => ({ ...hit, document: toPlace(hit.document) })), total }
+        return { hits: hits.map(hit => ({ ...hit, document: toPlace(hit.document) })), ...rest }
       },
       explain: (query, options) => index.explain(query, optionsInWhole(options)),
       under: some => under(some.map(place => members[place] as number)),

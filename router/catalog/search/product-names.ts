@@ -13,9 +13,14 @@ const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
 
 const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem))
 
+/** Whether a stem is the name of a well-known product. */
+export function isWellKnown(term: string): boolean {
+  return PRODUCTS.has(term)
+}
+
 /** Whether a stem is the name of a product. Words with letters other than a to z are words of another language. */
 export function isProductName(term: string): boolean {
-  if (PRODUCTS.has(term)) return true
+  if (isWellKnown(term)) return true
   return ASCII.test(term) && isRare(term) && !isEnglish(term) && !isMistyped(term)
 }
 

@@ -1,5 +1,6 @@
 /** From a query to its answer: combines the layers' scores, puts exact names first, and rates the first hit. Pure. */
 
+import { absentProducts } from './absent-products.ts'
 import { type Confidence, confidenceIn } from './confidence.ts'
 import type { Corpus } from './corpus.ts'
 import { type Features, readFeatures } from './features.ts'
@@ -70,7 +71,9 @@ export function createRanking(
     const countStrong = (count: number, document: number) =>
       named.has(document) || isWeak(document) ? count : count + 1
     const total = hits.reduce(countStrong, named.size)
-    return { query, named, match, rated, hits: order.map(toHit), total }
+    const absent = order[0] === undefined ? [] : absentProducts(corpus, query, match.words.terms, order[0])
+    const answer = { hits: order.map(toHit), total, ...(absent.length > 0 && { absent }) }
+    return { query, named, match, rated, ...answer }
   }
 }
 

@@ -59,6 +59,8 @@ export type SearchAnswer = {
   hits: SearchHit[]
   /** How many of the visible documents that matched are not weak. */
   total: number
+  /** Well-known products that the query names, but no server and not the first hit; absent if there are none. */
+  absent?: readonly string[]
 }
 
 export type SearchHit = {

@@ -12,6 +12,7 @@ import type {
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { searched } from '../spans.ts'
+import { quote } from '../wording/sentences.ts'
 import { fittingExtras } from './fitting-extras.ts'
 
 /** A hit. `relevance`: from 0 to 1; `weak`: probably not what was meant; `whole`: the item was requested by its exact name. */
@@ -23,6 +24,8 @@ export type FoundItems = {
   extras: Found<Extra>[]
   /** How many tools matched in all, without weak ones. */
   total: number
+  /** Well-known products that a query names, but no server; absent if there are none. */
+  absent?: readonly string[]
 }
 
 /** Anything a filter decides about: a tool, a resource, a template or a prompt. */
@@ -69,7 +72,20 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
       MAX_EXTRAS,
     ),
     total: Math.max(tools.filter(({ weak }) => !weak).length, ...found.map(({ total }) => total)),
+    absent: [...new Set(found.flatMap(({ absent = [] }) => absent))],
   }
+}
+
+/** Says which products have no server here, and which names no tool has; undefined if there are none. */
+export function absentSentence(
+  products: readonly string[] = [],
+  names: readonly string[] = [],
+): string | undefined {
+  const sentences = [
+    ...(products.length > 0 ? [`No server here is for ${products.join(', ')}.`] : []),
+    ...(names.length > 0 ? [`There is no tool ${names.map(name => quote(name)).join(', ')}.`] : []),
+  ]
+  return sentences.length > 0 ? sentences.join(' ') : undefined
 }
 
 /** Searches for one query; a tool's whole path or listed name finds only that tool. */
@@ -91,9 +107,9 @@ async function find(work: Work, query: string, limit: number, { wanted }: Search
   const [vector, extraVector] = await queryVectors(work, query)
   const visible = visibleOf(catalog, wanted)
   const meaning = meaningOf(vector, catalog.vectors?.tools)
-  const { hits, total } = catalog.index.search(query, { limit, visible, meaning })
+  const { hits, ...rest } = catalog.index.search(query, { limit, visible, meaning })
   const tools = hits.map(hit => foundIn(catalog.tools, hit))
-  return { tools, extras: findExtras(catalog, query, extraVector, wanted), total }
+  return { tools, extras: findExtras(catalog, query, extraVector, wanted), ...rest }
 }
 
 /** Vectors for the tool index and the extra index: the text to encode differs if a word is a typo for one index but known to the other. */

@@ -17,23 +17,29 @@ export function selectedNames(query: string): string[] {
   return names.map(name => name.trim()).filter(name => name !== '')
 }
 
+/** `queries`: without selections; `unknown`: selected names that no tool has. */
+export type Expanded = { queries: string[]; unknown: string[] }
+
 /**
- * The queries with each selection replaced by the paths of the selected tools, or by the name itself if no tool has it; at most `most`. A
- * name that several servers use selects the tools of all of them.
+ * The queries with each selection replaced by the paths of the selected tools; at most `most`. A name that several servers use selects the tools
+ * of all of them. If no tool has any of the names, they are searched as they are.
  */
 export function expandSelections(
   work: Pick<Work, 'catalog' | 'once'>,
   queries: readonly string[],
   most: number,
-): string[] {
+): Expanded {
+  const unknown = new Set<string>()
   const expanded = queries.flatMap(query => {
     if (!isSelection(query)) return [query]
     return selectedNames(query).flatMap(name => {
       const tools = toolsNamed(work, name).filter(({ server }) => isShown(work.catalog, server))
-      return tools.length > 0 ? tools.map(({ path }) => path) : [name]
+      if (tools.length === 0) unknown.add(name)
+      return tools.map(({ path }) => path)
     })
   })
-  return [...new Set(expanded)].slice(0, most)
+  if (expanded.length === 0) return { queries: [...unknown].slice(0, most), unknown: [] }
+  return { queries: [...new Set(expanded)].slice(0, most), unknown: [...unknown].slice(0, most) }
 }
 
 /**

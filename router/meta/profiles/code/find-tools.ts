@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { type Declared, findDeclarations } from '../../../code/declarations.ts'
-import { NOTHING_FITS } from '../../finding/search-catalog.ts'
+import { absentSentence, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   LIMIT_WRONG,
   limitSchema,
@@ -37,15 +37,16 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   const { code, budget } = work.catalog.config
   const given = readQueries(args.query)
   if (!given) return refuse(work, QUERY_MISSING)
-  const queries = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
   if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, given.some(isSelection) ? MAX_QUERIES : DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (!code) return refuse(work, { refusal: 'Scripts are not run here.', outcome: 'rejected' })
   // A script that calls the found tools is likely to follow.
   work.scripts?.warm()
-  const { found, total } = await findDeclarations(work, code, queries, limit)
-  const text = declarationsText(found, total, budget.responseTokens)
+  const { found, total, absent } = await findDeclarations(work, code, queries, limit)
+  const remark = absentSentence(absent, unknown)
+  const text = `${remark ? `// ${remark}\n` : ''}${declarationsText(found, total, budget.responseTokens)}`
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }

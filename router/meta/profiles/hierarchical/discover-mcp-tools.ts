@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
+import { absentSentence, type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   LIMIT_WRONG,
@@ -46,7 +46,7 @@ export const discoverMcpTools: MetaTool = {
 
 async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const given = readQueries(args.query) ?? []
-  const queries = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
   if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -76,6 +76,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? given : (given[0] as string),
+    remark: from === 0 ? absentSentence(found.absent, unknown) : undefined,
   })
   observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer

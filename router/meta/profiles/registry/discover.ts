@@ -5,6 +5,7 @@ import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
 import {
+  absentSentence,
   type Found,
   type FoundItems,
   fitsNone,
@@ -64,7 +65,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   // Without a query: the categories, or the tools of one.
   const given = isBlank(query) ? [] : readQueries(query)
   if (!given) return refuse(work, QUERY_MISSING)
-  const queries = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
   const usual = given.some(isSelection) ? Math.max(DEFAULT_LIMIT, queries.length) : DEFAULT_LIMIT
   const limit = readLimit(args.limit, usual)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -87,7 +88,8 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   observer.searched(performance.now() - startedMs, tools.length, work)
   const extras = from === 0 ? found.extras : []
   const hasMore = found.tools.length > end
-  const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0 }
+  const remark = from === 0 ? absentSentence(found.absent, unknown) : undefined
+  const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0, remark }
   return discoveryReply(work, compose(catalog, page, asked))
 }
 
@@ -105,12 +107,14 @@ type Page = FoundItems & {
   hasMore: boolean
   /** Whether there was a query. */
   isSearch: boolean
+  /** What of it there is not. */
+  remark: string | undefined
 }
 
 /** `asked`: identifies the request that the cursor belongs to. */
 function compose(
   catalog: Catalog,
-  { tools, extras, total, from, hasMore, isSearch }: Page,
+  { tools, extras, total, from, hasMore, isSearch, remark }: Page,
   asked: string,
 ): JsonObject {
   const budget = answerBudget(catalog)
@@ -127,7 +131,7 @@ function compose(
   const continues = hasMore || found.lines.length < tools.length
   const nextCursor = continues && shown < MAX_RANK ? rankCursor(shown, asked) : undefined
   const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
-  const more = isPoor && isSearch ? NOTHING_FITS : rest
+  const more = [remark, isPoor && isSearch ? NOTHING_FITS : rest].filter(Boolean).join(' ') || undefined
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 

@@ -1,0 +1,45 @@
+/** What a search says of products without a server, and of selected names without a tool, in every profile that searches. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Profile } from '../../core/catalog/router-config.ts'
+import { codeOf } from '../code/script-gateway.ts'
+import { createFixture } from './fixture.ts'
+import { SERVERS } from './servers.ts'
+
+const SEARCHES: [Profile, string][] = [
+  ['hierarchical', 'discover_mcp_tools'],
+  ['search', 'mcp_search_tools'],
+  ['registry', 'discover'],
+  ['code', 'find_tools'],
+]
+const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry', 'code'], code: codeOf() })
+after(() => fixture.scripts.close())
+
+for (const [profile, name] of SEARCHES) {
+  const answerOf = async (query: string) => {
+    const { content } = await fixture.call(name, { query }, { route: { kind: 'gateway', profile } })
+    return content[0]?.text ?? ''
+  }
+
+  test(`${profile}: a search that names a product without a server says so`, async () => {
+    for (const query of ['jira create issue', 'create an issue in Jira', 'search pages in confluence'])
+      assert.match(await answerOf(query), /No server here is for (?:jira|confluence)\./, query)
+    for (const query of [
+      'create issue',
+      'forge create issue',
+      'a linear list of issues',
+      'zzqqxx create issue',
+    ])
+      assert.doesNotMatch(await answerOf(query), /No server here/, query)
+  })
+
+  test(`${profile}: of selected names, those without a tool are told, and the other tools are shown`, async () => {
+    const answer = await answerOf('select:forge:create_issue,forge:zzqqxx')
+    assert.match(
+      answer,
+      profile === 'search' ? /"notFound":\["forge:zzqqxx"\]/ : /There is no tool .*forge:zzqqxx/,
+    )
+    assert.match(answer, /create_issue/)
+    assert.doesNotMatch(answer, /list_issues/)
+  })
+}
