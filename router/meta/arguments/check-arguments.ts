@@ -3,6 +3,7 @@ import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
+import { shorten } from '../wording/shorten.ts'
 import { absentNames } from './argument-help.ts'
 import { type Check, correctArguments, isOpen } from './correct-arguments.ts'
 import type { GivenArguments } from './given-arguments.ts'
@@ -32,12 +33,13 @@ export function checkArguments(
   const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
   if (corrected)
     return { args: { value: corrected.args, text: undefined }, notes: [correctionNote(corrected.changes)] }
-  const misspellings = misspellingsOf(inputSchema, args)
+  const unknown = unknownNames(inputSchema, args)
+  const misspellings = misspellingsOf(inputSchema, args, unknown)
   const isRefused = fit === false || (misspellings.length > 0 && inputSchema.additionalProperties === false)
   const problems = isRefused ? check.problems(args) : undefined
-  return problems && problems.length > 0
-    ? { problems }
-    : { args: given, notes: misspellings.map(misspellingNote) }
+  if (problems && problems.length > 0) return { problems }
+  const others = unknown.filter(name => !misspellings.some(({ given }) => given === name))
+  return { args: given, notes: [...misspellings.map(misspellingNote), ...unknownNote(others, inputSchema)] }
 }
 
 /** Whether all names are in the schema. This is the usual case, in which nothing needs to be corrected or noted. */
@@ -49,11 +51,15 @@ function isAllKnown({ properties = {} }: JsonObject, args: JsonObject): boolean 
 
 type Misspelling = { given: string; meant: string }
 
-/** Unknown names that are similar to known ones: a server that ignores them would do something other than intended. */
-function misspellingsOf(schema: JsonObject, args: JsonObject): Misspelling[] {
+/** The names of arguments that the schema does not have, unless it allows any. */
+function unknownNames(schema: JsonObject, args: JsonObject): string[] {
   const { properties } = schema
   if (!isObject(properties) || isOpen(schema)) return []
-  const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
+  return Object.keys(args).filter(name => !Object.hasOwn(properties, name))
+}
+
+/** Unknown names that are similar to known ones: a server that ignores them would do something other than intended. */
+function misspellingsOf(schema: JsonObject, args: JsonObject, unknown: readonly string[]): Misspelling[] {
   if (unknown.length === 0) return []
   const absent = absentNames(args, schema)
   return unknown.slice(0, MAX_MISSPELLINGS).flatMap(given => {
@@ -63,10 +69,24 @@ function misspellingsOf(schema: JsonObject, args: JsonObject): Misspelling[] {
 }
 
 const MAX_MISSPELLINGS = 3
+/** Keywords whose schemas may have further properties: then no name is surely unknown. */
+const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'] as const
 
 function misspellingNote({ given, meant }: Misspelling): string {
   return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`
 }
+
+/** A server may ignore these: a result without the wanted filter looks like one with it. */
+function unknownNote(names: readonly string[], schema: JsonObject): string[] {
+  if (names.length === 0 || COMBINING.some(keyword => Object.hasOwn(schema, keyword))) return []
+  const known = shorten(Object.keys(schema.properties as JsonObject).join(', '), MAX_NAMES_CHARACTERS)
+  const unknown = shorten(names.map(name => JSON.stringify(name)).join(', '), MAX_NAMES_CHARACTERS)
+  return [
+    `Note: the tool's schema has no argument ${unknown}. ${known === '' ? 'It has none.' : `It has: ${known}.`}`,
+  ]
+}
+
+const MAX_NAMES_CHARACTERS = 200
 
 function correctionNote(changes: readonly string[]): string {
   const shown = changes.slice(0, MAX_CHANGES)

@@ -189,3 +189,25 @@ test('a misspelt name is refused if other names are forbidden, noted by default,
     notes: [],
   })
 })
+
+test('other unknown names are noted with those that the tool has, unless the schema may allow them', () => {
+  const notesFor = (changes: JsonObject) => {
+    const inputSchema = { ...SCHEMA, ...changes }
+    const given = { value: { text: 'x', branch: 'main' }, text: undefined }
+    const checked = checkArguments(checks, { definition: { name: 't', inputSchema } } as never, given)
+    assert.ok('notes' in checked)
+    assert.deepEqual(checked.args, given)
+    return checked.notes
+  }
+  for (const changes of [{}, { additionalProperties: false }] as JsonObject[])
+    assert.match(
+      notesFor(changes).join(),
+      /^Note: the tool's schema has no argument "branch". It has: text, /,
+    )
+  const open: JsonObject[] = [
+    { additionalProperties: true },
+    { patternProperties: { '^b': {} } },
+    { anyOf: [{ properties: { branch: {} } }, {}] },
+  ]
+  for (const changes of open) assert.deepEqual(notesFor(changes), [])
+})
