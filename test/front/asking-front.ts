@@ -49,6 +49,8 @@ const CAPABILITIES: JsonObject = {
 }
 /** Cannot be subscribed to. */
 export const DEAF_URI = 'note://deaf'
+/** A notification for which the handler throws. */
+export const UNLUCKY = 'notifications/unlucky'
 
 type FrontOptions = {
   key?: string
@@ -120,7 +122,10 @@ function createAskingHandler(capabilities: JsonObject, gathered: () => void): Mc
       serverInfo: { name: 'asking', version: '1' },
       meta: { 'portolan.dev/protocol': '2025-06-18' },
     }),
-    tell: (client, notification) => void notified.push({ client, notification }),
+    tell(client, notification) {
+      if (notification.method === UNLUCKY) throw new Error('It went wrong')
+      notified.push({ client, notification })
+    },
     async listen(one) {
       listening.push(one)
       await new Promise<void>(resolve => one.signal.addEventListener('abort', () => resolve()))

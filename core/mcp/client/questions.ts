@@ -1,10 +1,11 @@
 /** Questions of a 2025 upstream: forwards each to the client that can answer, or refuses it, and cancels it with its call or session. */
 import { waitFor } from '../../deadline.ts'
 import { Fault, messageOf } from '../../errors.ts'
-import type { JsonObject, JsonValue } from '../../json.ts'
+import { isDeeper, type JsonObject, type JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, ServerRequest } from '../protocol/json-rpc.ts'
+import { MAX_LEVELS } from '../protocol/message.ts'
 import type { UpstreamCall } from '../upstream.ts'
 
 /** Open questions of one call, or of those that belong to no call; more are refused. */
@@ -101,8 +102,11 @@ export class Questions {
       return { code: METHOD_NOT_FOUND, message }
     }
     if (missingCapabilities(request, this.#options.capabilities)) return unaskable(request)
-    if (characters > MAX_QUESTION_CHARACTERS)
-      return { code: INTERNAL_ERROR, message: 'The question is too large to be put to the client' }
+    if (characters > MAX_QUESTION_CHARACTERS || isDeeper(request.params, MAX_LEVELS))
+      return {
+        code: INTERNAL_ERROR,
+        message: 'The question is too large or nested too deeply to be put to the client',
+      }
     const ofCall = [...this.#waiting].filter(waiting => waiting.call === call).length
     if (ofCall >= MAX_WAITING_PER_CALL || this.#waiting.size >= MAX_WAITING)
       return { code: INTERNAL_ERROR, message: 'Too many questions wait for the client already' }

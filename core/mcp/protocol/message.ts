@@ -1,13 +1,16 @@
 /** Writes and parses JSON-RPC messages; the text of a result is kept, to forward it unchanged. Pure. */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import type { Caller } from '../caller.ts'
 import { INTERNAL_ERROR } from './error-codes.ts'
-import type { JsonRpcError, McpResponse, Notification } from './json-rpc.ts'
+import type { JsonRpcError, McpResponse, Notification, RequestId } from './json-rpc.ts'
 
 export type Incoming =
   | { kind: 'answer'; id: JsonValue; answer: McpResponse }
   | { kind: 'notification'; notification: Notification }
-  | { kind: 'request'; id: JsonValue; method: string; params?: JsonObject }
+  | { kind: 'request'; id: RequestId; method: string; params?: JsonObject }
+
+/** Notifications and questions whose params are nested in more levels are not passed on: JSON.stringify fails at some depth. */
+export const MAX_LEVELS = 1_000
 
 /**
  * The text of a request, on one line. `envelope`: the keys that 2026-07-28 requires in `_meta`. `argumentsText` is written as it is:
@@ -100,14 +103,15 @@ export function readMessages(text: string): Incoming[] {
   return messages.map(classify).filter(message => message !== undefined)
 }
 
-/** Classifies a parsed message; undefined if it is not JSON-RPC. */
+/** Classifies a parsed message; undefined if it is not JSON-RPC, or a notification that is nested too deeply. */
 export function classify(message: unknown): Incoming | undefined {
   if (!isObject(message)) return undefined
   const { id, method, params, result, error } = message
   if (typeof method === 'string') {
     const content = isObject(params) ? { method, params } : { method }
-    if (id !== undefined && id !== null) return { kind: 'request', id, ...content }
-    return { kind: 'notification', notification: content }
+    if (typeof id === 'string' || typeof id === 'number') return { kind: 'request', id, ...content }
+    const isNotification = (id === undefined || id === null) && !isDeeper(params, MAX_LEVELS)
+    return isNotification ? { kind: 'notification', notification: content } : undefined
   }
   if (isObject(error)) return { kind: 'answer', id: id ?? null, answer: { error: readError(error) } }
   if (isObject(result)) return { kind: 'answer', id: id ?? null, answer: { result } }

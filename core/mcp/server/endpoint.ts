@@ -251,7 +251,16 @@ async function answerBatch(options: Options, post: Post, { messages }: InboundBa
     if (message.kind === 'request')
       answers.push(answer(options, requestOf(options, post, message, response, undefined), response))
     else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
-    else receiveNotification({ ...options, onStrayCancel: undefined }, post, message)
+    else receiveInBatch(options, post, message)
   }
   response.endBatch((await Promise.all(answers)).map(({ text }) => text))
+}
+
+/** Handles a notification of a batch. Never throws: the requests of the batch have to be answered. */
+function receiveInBatch(options: Options, post: Post, message: InboundNotification): void {
+  try {
+    receiveNotification({ ...options, onStrayCancel: undefined }, post, message)
+  } catch (error) {
+    options.log.error({ err: error, method: message.method }, 'notification failed unexpectedly')
+  }
 }

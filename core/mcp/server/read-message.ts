@@ -2,7 +2,7 @@
  * Validates one HTTP body as a message of either era, or returns the error to answer with. Pure.
  * The body decides the era, as in `createMcpHandler` of the 2.x SDK; headers are only checked against it.
  */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { askable } from '../protocol/capabilities.ts'
 import { envelopeIssue, hasEnvelope, withoutEnvelope } from '../protocol/envelope.ts'
 import {
@@ -12,6 +12,7 @@ import {
   UNSUPPORTED_VERSION,
 } from '../protocol/error-codes.ts'
 import type { RequestId } from '../protocol/json-rpc.ts'
+import { MAX_LEVELS } from '../protocol/message.ts'
 import {
   allowsBatches,
   type Era,
@@ -208,6 +209,10 @@ function readNotification(
   method: string,
   params: JsonObject,
 ): InboundNotification | Rejected {
+  if (isDeeper(params, MAX_LEVELS)) {
+    const problem = `Bad Request: the params of a notification are nested more than ${MAX_LEVELS} levels deep`
+    return reject(400, null, INVALID_REQUEST, problem)
+  }
   const version = headerOf(headers, 'mcp-protocol-version')
   const enveloped = hasEnvelope(params)
   const claimed = enveloped ? (params._meta as JsonObject)[META_PROTOCOL_VERSION] : version

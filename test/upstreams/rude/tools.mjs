@@ -111,6 +111,18 @@ unlisted.set('ask_unread', (server, id, args) => {
   })
   server.answer(id, text('ready'))
 })
+/** Sends a ping, a notification and a question, each with a value that is nested this deeply. */
+unlisted.set('deep', (server, id, args) => {
+  const value = '['.repeat(args.levels) + ']'.repeat(args.levels)
+  for (const rest of [
+    `"id":${value},"method":"ping"`,
+    `"method":"notifications/message","params":{"data":${value}}`,
+    `"id":${id},"method":"roots/list","params":{"a":${value}}`,
+  ])
+    server.writeLine(`{"jsonrpc":"2.0",${rest}}`)
+  server.send({ method: 'notifications/message', params: { data: 'flat' } })
+  server.answer(id, text('sent'))
+})
 /** Keeps what belongs to this call, for `tell_kept`. */
 unlisted.set('keep', (server, id, args, params) => {
   server.kept = { id, progressToken: params._meta?.progressToken, text: args.text }

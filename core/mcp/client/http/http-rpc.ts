@@ -201,8 +201,13 @@ export class HttpRpc {
 
   async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const limit = upstreamDeadline(this.#clock, TELL_TIMEOUT_MS, 'Not accepted in time')
-    await send(limit.signal).catch(() => {})
-    limit.clear()
+    try {
+      await send(limit.signal)
+    } catch {
+      // Not accepted, or too deep to be written as JSON.
+    } finally {
+      limit.clear()
+    }
   }
 }
 

@@ -208,8 +208,13 @@ class SseSession implements Session {
       'Not accepted in time',
       this.#stop.signal,
     )
-    await this.#send(JSON.stringify(message), {}, limit.signal).catch(() => {})
-    limit.clear()
+    try {
+      await this.#send(JSON.stringify(message), {}, limit.signal)
+    } catch {
+      // Not accepted, or too deep to be written as JSON.
+    } finally {
+      limit.clear()
+    }
   }
 
   #tellCancelled(requestId: number): void {

@@ -123,6 +123,7 @@ export class StdioRpc {
     if (this.#over) throw this.#over
     if (signal.aborted) throw faultOf(signal)
     const id = this.#nextId++
+    const text = requestText(id, call, envelope)
     return new Promise((resolve, reject) => {
       const cancel = () => {
         this.#pending.delete(id)
@@ -145,7 +146,7 @@ export class StdioRpc {
           reject(fault)
         },
       })
-      this.#child.write(`${requestText(id, call, envelope)}\n`)
+      this.#child.write(`${text}\n`)
       call.onSent?.()
     })
   }

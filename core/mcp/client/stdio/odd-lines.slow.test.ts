@@ -1,0 +1,61 @@
+/** Lines of a child that cannot be passed on are skipped alone. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { callOf } from '../../../../test/support/call.ts'
+import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
+import { systemClock } from '../../../async.ts'
+import type { Notification, ServerRequest } from '../../protocol/json-rpc.ts'
+import { ChildSession } from './child-session.ts'
+
+const { signal } = new AbortController()
+const LEVELS = 20_000
+
+async function open(t: TestContext) {
+  const warnings: object[] = []
+  const session = new ChildSession(
+    { ...rudeCommand('polite'), startTimeoutMs: 20_000, clientCapabilities: { roots: {} } },
+    {
+      clock: systemClock,
+      memory: {},
+      log: { info() {}, warn: fields => warnings.push(fields) },
+      onListChanged: () => {},
+    },
+  )
+  t.after(() => session.stop())
+  await session.ready
+  return { session, warnings }
+}
+
+test('messages nested too deeply are not passed on, and the child is told of its question', async t => {
+  const { session, warnings } = await open(t)
+  const heard: Notification[] = []
+  const asked: ServerRequest[] = []
+  const call = callOf({
+    ...toolCall('deep', { levels: LEVELS }),
+    notify: notification => void heard.push(notification),
+    ask: async question => {
+      asked.push(question)
+      return { result: { roots: [] } }
+    },
+  })
+  assert.equal(textOf(await session.request(call, signal)), 'sent')
+  assert.deepEqual(
+    heard.map(({ params }) => params),
+    [{ data: 'flat' }],
+  )
+  assert.deepEqual(asked, [])
+  assert.equal(warnings.length, 1)
+  const [reply] = JSON.parse(textOf(await session.request(toolCall('seen'), signal))).slice(-1)
+  assert.match(reply.error.message, /nested too deeply/)
+})
+
+test('a request that is too deep to be sent is not in flight afterwards', async t => {
+  const { session } = await open(t)
+  const heard: Notification[] = []
+  const notify = (notification: Notification) => void heard.push(notification)
+  const params = { name: 'echo', a: JSON.parse('['.repeat(LEVELS) + ']'.repeat(LEVELS)) }
+  await assert.rejects(session.request(callOf({ params, notify }), signal), RangeError)
+  await session.request(toolCall('keep', { text: 'kept', answer: 1 }), signal)
+  assert.equal(textOf(await session.request(toolCall('tell_kept'), signal)), 'told')
+  assert.deepEqual(heard, [])
+})
