@@ -123,6 +123,11 @@ unlisted.set('deep', (server, id, args) => {
   server.send({ method: 'notifications/message', params: { data: 'flat' } })
   server.answer(id, text('sent'))
 })
+/** Logs the call on standard output. */
+unlisted.set('log_call', (server, id) => {
+  server.writeLine(`DEBUG got {"method":"tools/call","params":{},"jsonrpc":"2.0","id":${id}}`)
+  server.answer(id, text('logged'))
+})
 /** Keeps what belongs to this call, for `tell_kept`. */
 unlisted.set('keep', (server, id, args, params) => {
   server.kept = { id, progressToken: params._meta?.progressToken, text: args.text }

@@ -1,4 +1,4 @@
-/** Lines of a child that cannot be passed on are skipped alone. */
+/** Lines of a child that look like messages to a call in flight, or cannot be passed on: they are skipped alone. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -58,4 +58,10 @@ test('a request that is too deep to be sent is not in flight afterwards', async 
   await session.request(toolCall('keep', { text: 'kept', answer: 1 }), signal)
   assert.equal(textOf(await session.request(toolCall('tell_kept'), signal)), 'told')
   assert.deepEqual(heard, [])
+})
+
+test('a line of a log that mentions a call in flight does not end it', async t => {
+  const { session, warnings } = await open(t)
+  assert.equal(textOf(await session.request(toolCall('log_call'), signal)), 'logged')
+  assert.equal(warnings.length, 1)
 })

@@ -7,7 +7,7 @@ const ENVELOPE_CHARACTERS = 80
 /** All messages of a line; undefined if it is not JSON-RPC. Never throws. */
 export function readLine(line: string): Incoming[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
-  const id = idInHead(text.slice(0, ENVELOPE_CHARACTERS)) ?? idInTail(text.slice(-ENVELOPE_CHARACTERS))
+  const id = idAround(text.slice(0, ENVELOPE_CHARACTERS), text.slice(-ENVELOPE_CHARACTERS))
   const answer = id === undefined ? undefined : sliceAnswer(text, id)
   if (answer && id !== undefined) return [{ kind: 'answer', id, answer }]
   try {
@@ -32,9 +32,14 @@ export function idInHead(head: string): number | undefined {
   return firstMatch(HEADS, head)
 }
 
-/** The id at the end of a line, where only the outermost object can close. */
+/** The id at the end of a line that is an object, where only the outermost object can close. */
 export function idInTail(tail: string): number | undefined {
   return firstMatch(TAILS, tail)
+}
+
+/** The id of a line with this beginning and end. A line that is no object may quote a message, as those of logs do: it has no id. */
+export function idAround(head: string, tail: string): number | undefined {
+  return idInHead(head) ?? (head.trimStart().startsWith('{') ? idInTail(tail) : undefined)
 }
 
 /** Whether a line with this beginning is a notification or a request, not an answer. */

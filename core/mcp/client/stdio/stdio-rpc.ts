@@ -10,7 +10,7 @@ import type { UpstreamCall } from '../../upstream.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'
 import { harmless, secretLines } from './harmless.ts'
-import { idInHead, idInTail, isAsking, readLine } from './read-line.ts'
+import { idAround, idInHead, isAsking, readLine } from './read-line.ts'
 import type { Reaper } from './reaper.ts'
 import { diedFault, stoppedFault, tooLargeFault, unreadableFault } from './session-faults.ts'
 
@@ -215,7 +215,7 @@ export class StdioRpc {
 
   #onUnreadable(text: string) {
     if (text.trim() === '') return
-    const id = idInHead(text.slice(0, EXCERPT_CHARACTERS)) ?? idInTail(text.slice(-EXCERPT_CHARACTERS))
+    const id = idAround(text.slice(0, EXCERPT_CHARACTERS), text.slice(-EXCERPT_CHARACTERS))
     const waiting = this.#waiting(id)
     if (waiting) return waiting.reject(unreadableFault())
     const garbage = this.#garbage
@@ -242,7 +242,7 @@ export class StdioRpc {
 
   #onSkipped({ head, tail, bytes }: SkippedLine) {
     const start = head.toString('latin1')
-    const id = idInHead(start) ?? idInTail(tail.toString('latin1'))
+    const id = idAround(start, tail.toString('latin1'))
     if (isAsking(start)) this.#refuse(id)
     const waiting = isAsking(start) ? undefined : id === undefined ? this.#onlyOne() : this.#waiting(id)
     if (waiting) waiting.reject(tooLargeFault(waiting.call.maxBytes))
