@@ -90,7 +90,13 @@ export function findAnswer(text: string, { id, call, heard }: AnswerStream): Mcp
   return found
 }
 
-/** Ignores a broken connection, because the stream can be resumed; throws all other errors. */
+/**
+ * Ignores a broken connection, because the stream can be resumed; throws all other errors. An upstream that cannot be reached any more
+ * got the request: with upstream_unreachable it would be sent again.
+ */
 function unlessBroken(error: unknown): undefined {
-  if (!(error instanceof Fault) || error.code !== 'upstream_died') throw error
+  if (!(error instanceof Fault)) throw error
+  const message = 'The upstream broke its stream off and cannot be reached'
+  if (error.code === 'upstream_unreachable') throw new Fault('upstream_died', message, { cause: error })
+  if (error.code !== 'upstream_died') throw error
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { until } from '../../../../test/support/until.ts'
 import {
   answer,
   type Behaviour,
@@ -10,14 +12,18 @@ import {
   startRude,
   stream,
 } from '../../../../test/upstreams/http/rude.ts'
-import { systemClock } from '../../../async.ts'
+import { type Clock, systemClock } from '../../../async.ts'
 import { createHttpUpstream } from './streamable.ts'
 
 const never = new AbortController().signal
 const MAX_BYTES = 100_000
 const RESULT = { content: [{ type: 'text', text: 'fine' }] }
 
-async function rude(t: { after(run: () => Promise<unknown>): void }, behaviours: Record<string, Behaviour>) {
+async function rude(
+  t: { after(run: () => Promise<unknown>): void },
+  behaviours: Record<string, Behaviour>,
+  clock: Clock = systemClock,
+) {
   const server = await startRude(behaviours)
   const spec = {
     url: server.url,
@@ -25,7 +31,7 @@ async function rude(t: { after(run: () => Promise<unknown>): void }, behaviours:
     sessions: 'shared',
     startTimeoutMs: 5_000,
   } as const
-  const upstream = createHttpUpstream(spec, { clock: systemClock })
+  const upstream = createHttpUpstream(spec, { clock })
   t.after(() => Promise.all([upstream.close(), server.close()]))
   const call = () =>
     upstream.request(callOf({ method: 'tools/call', params: { name: 'any' }, maxBytes: MAX_BYTES }), never)
@@ -154,4 +160,25 @@ test('a broken stream that the server does not resume is requested once', async 
   })
   await assert.rejects(call(), { code: 'upstream_died', message: /does not resume it/ })
   assert.equal(server.log.filter(entry => entry === 'GET').length, 1)
+})
+
+test('a call whose stream cannot be resumed because the server is down was sent, and its fault says so', async t => {
+  const clock = createManualClock()
+  const behaviour = stream(response => response.end(`retry: 1\n${event('', 'e1')}`))
+  const { call, server, upstream } = await rude(t, { 'tools/call': behaviour }, clock)
+  await upstream.connect(never)
+  const timers = clock.pending()
+  let over = false
+  const calling = call().finally(() => {
+    over = true
+  })
+  calling.catch(() => {})
+  await server.logged('POST tools/call')
+  await until(() => clock.pending() > timers)
+  await server.close()
+  await until(() => {
+    clock.advance(100)
+    return over
+  })
+  await assert.rejects(calling, { code: 'upstream_died', message: /cannot be reached/ })
 })
