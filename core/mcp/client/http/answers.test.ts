@@ -182,3 +182,12 @@ test('a call whose stream cannot be resumed because the server is down was sent,
   })
   await assert.rejects(calling, { code: 'upstream_died', message: /cannot be reached/ })
 })
+
+test("a server's own error -32022 without a list of versions is the answer", async t => {
+  const error = { code: -32022, message: 'quota' }
+  const { call, server } = await rude(t, {
+    'tools/call': (response, { id }) => void response.end(JSON.stringify({ jsonrpc: '2.0', id, error })),
+  })
+  assert.deepEqual(await call(), { error })
+  assert.equal(server.log.filter(entry => entry === 'POST tools/call').length, 1)
+})

@@ -1,7 +1,7 @@
 /** JSON-RPC over POST in either era: numbers requests, finds their answers, passes on other messages. */
 import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
-import type { JsonObject, JsonValue } from '../../../json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../json.ts'
 import { envelopeOf } from '../../protocol/envelope.ts'
 import { UNSUPPORTED_VERSION } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
@@ -224,7 +224,9 @@ const REPEATABLE =
 
 /** Whether the upstream stopped speaking our era. Handshakes handle this error themselves. */
 function deniesEra({ error }: McpResponse, { method }: UpstreamCall): boolean {
-  return error !== undefined && error.code === UNSUPPORTED_VERSION && !HANDSHAKES.has(method)
+  if (error?.code !== UNSUPPORTED_VERSION || HANDSHAKES.has(method)) return false
+  // A server may use the code for errors of its own; the protocol's error lists the versions.
+  return isObject(error.data) && Array.isArray(error.data.supported)
 }
 
 /** The JSON-RPC answer in a body of any status, if its id fits. */
