@@ -15,8 +15,9 @@ export class StreamBackoff {
   }
 
   /**
-   * The delay in milliseconds. `lastedMs`: how long the stream was in use; undefined if the server refused it. The delays start anew only after
-   * a stream that lasted longer than the delay before it, so that a server that ends each stream at once is not asked all the time.
+   * The delay in milliseconds. `lastedMs`: how long the stream was in use, with or without messages; undefined if the server refused it.
+   * The delays start anew only after a stream that lasted longer than the delay before it, so that a server that ends each stream at once is
+   * not asked all the time.
    */
   nextMs(lastedMs: number | undefined): number {
     if (lastedMs !== undefined && lastedMs > this.#waitMs) this.#endedEarly = 0

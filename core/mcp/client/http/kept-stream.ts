@@ -47,6 +47,7 @@ async function keepListening(
   const backoff = new StreamBackoff(random)
   for (let attempt = 0; !signal.aborted; attempt++) {
     const begun = clock.now()
+    let isOpen = false
     let heardAny = false
     const heard: StreamListener['heard'] = (message, characters) => {
       heardAny = true
@@ -56,12 +57,13 @@ async function keepListening(
     const gone = everOpen ? listener.gone : undefined
     const opened = () => {
       everOpen = true
+      isOpen = true
       listener.opened?.(attempt)
     }
     const ended = await listenOnce(http, request(), { ...listener, gone, heard, opened }, signal)
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
-    const lastedMs = heardAny ? clock.now() - begun : undefined
+    const lastedMs = isOpen ? clock.now() - begun : undefined
     await delay(clock, backoff.nextMs(lastedMs), signal).catch(() => {})
   }
 }
