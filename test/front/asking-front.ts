@@ -173,6 +173,14 @@ const TOOLS: { [name: string]: Tool | undefined } = {
     const answers = (questions as ServerRequest[]).map(question => ask?.(question, signal))
     return text(await Promise.all(answers))
   },
+  /** Asks one question with a message of this length. */
+  async askLong(_request, { characters }, { ask, signal }) {
+    const params = {
+      message: 'x'.repeat(Number(characters)),
+      requestedSchema: { type: 'object', properties: {} },
+    }
+    return text([await ask?.({ method: 'elicitation/create', params }, signal)])
+  },
   /** Asks one after the other, and sends notifications in between. */
   async askInTurn({ params }, { questions }, { ask, signal, notify }) {
     const { progressToken = null } = isObject(params._meta) ? params._meta : {}

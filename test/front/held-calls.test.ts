@@ -266,3 +266,19 @@ test('the bodies of all waiting calls are bounded in size together, and released
   await call(front, 'ask', args, { inputResponses, requestState: states[0] })
   await askedBy(call(front, 'ask', args))
 })
+
+test('the questions of waiting calls count towards this size, and are released with them', async t => {
+  const front = await startAskingFront(t)
+  const args = { characters: 3 * 1024 * 1024 }
+  const states: string[] = []
+  for (let held = 0; held < 5; held++) states.push((await askedBy(call(front, 'askLong', args))).requestState)
+  const refused = async () => {
+    const [answer] = textOf(await call(front, 'askLong', args)) as [{ error: JsonObject }]
+    assert.match(String(answer.error.message), /too many calls wait/)
+  }
+  await refused()
+  const inputResponses = { 'elicitation-1': ANSWERS.form }
+  await call(front, 'askLong', args, { inputResponses, requestState: states[0] })
+  await askedBy(call(front, 'askLong', args))
+  await refused()
+})

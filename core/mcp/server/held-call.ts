@@ -24,6 +24,8 @@ type Waiting = {
 
 type Question = {
   request: ServerRequest
+  /** Length of its JSON. */
+  characters: number
   settle: (answer: McpResponse | Fault) => void
 }
 
@@ -55,9 +57,11 @@ export class HeldCall {
     return this.#request.caller.identity.id
   }
 
-  /** Length of the stored body. */
+  /** Length of the stored body and of the open questions. */
   get characters(): number {
-    return this.#request.text?.length ?? 0
+    return this.#questions
+      .values()
+      .reduce((sum, { characters }) => sum + characters, this.#request.text?.length ?? 0)
   }
 
   /** Runs the handler. Resolves with its reply, or with `input_required` if there are questions first. Rejects as the handler does. */
@@ -163,6 +167,7 @@ export class HeldCall {
       return {
         error: { code: INTERNAL_ERROR, message: 'The caller has too many questions to answer already' },
       }
+    const { length: characters } = JSON.stringify(request)
     const key = `${request.method.split('/', 1)[0]}-${++this.#asked}`
     return new Promise((resolve, reject) => {
       const settle = (answer: McpResponse | Fault) => {
@@ -173,7 +178,7 @@ export class HeldCall {
       }
       const onAbort = () => settle(abortFault())
       for (const one of [callSignal, signal]) one.addEventListener('abort', onAbort)
-      this.#questions.set(key, { request, settle })
+      this.#questions.set(key, { request, characters, settle })
       this.#gathering ??= this.#clock.after(GATHER_MS, () => this.#sendQuestions())
     })
   }

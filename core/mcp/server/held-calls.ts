@@ -11,14 +11,17 @@ import { shareOf } from './shares.ts'
 import type { Signer } from './signed.ts'
 
 const MAX_HELD = 1_024
-/** Total length of the bodies of held calls. Parsed JSON takes up to 15 times its text's size. */
+/** Total length of the bodies and questions of held calls. Parsed JSON takes up to 15 times its text's size. */
 const MAX_HELD_CHARACTERS = 16 * 1024 * 1024
+
+/** `characters`: the length of the call when it was stored; it has fewer once a question is withdrawn. */
+type Held = { call: HeldCall; timer: Timer; characters: number }
 
 export class HeldCalls {
   readonly #clock: Clock
   readonly #signer: Signer
   readonly #distinguishesCallers: () => boolean
-  readonly #held = new Map<string, { call: HeldCall; timer: Timer }>()
+  readonly #held = new Map<string, Held>()
   #characters = 0
   #ended = false
 
@@ -73,8 +76,9 @@ export class HeldCalls {
       this.#release(state)
       call.giveUp(unanswered())
     })
-    this.#held.set(state, { call, timer })
-    this.#characters += call.characters
+    const { characters } = call
+    this.#held.set(state, { call, timer, characters })
+    this.#characters += characters
     return state
   }
 
@@ -83,7 +87,7 @@ export class HeldCalls {
     if (!held) return
     held.timer.cancel()
     this.#held.delete(state)
-    this.#characters -= held.call.characters
+    this.#characters -= held.characters
   }
 
   #isFull(call: HeldCall): boolean {
@@ -97,7 +101,7 @@ export class HeldCalls {
       .values()
       .filter(({ call }) => call.identityId === identityId)
       .toArray()
-    const total = own.reduce((sum, { call }) => sum + call.characters, characters)
+    const total = own.reduce((sum, held) => sum + held.characters, characters)
     const isTooLong = own.length > 0 && total > shareOf(identityId, MAX_HELD_CHARACTERS)
     return own.length >= shareOf(identityId, MAX_HELD) || isTooLong
   }
