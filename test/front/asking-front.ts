@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { systemClock } from '../../core/async.ts'
+import { delay, systemClock } from '../../core/async.ts'
 import { Fault } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
@@ -18,11 +18,11 @@ import { GATHER_MS } from '../../core/mcp/server/held-call.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { createSessions, type SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 
 export type AskingFront = {
   url: string
-  clock: ReturnType<typeof createManualClock>
+  clock: ManualClock
   clients: FrontClients
   sessions: SignedSessions
   inFlight: InFlight
@@ -49,6 +49,9 @@ const CAPABILITIES: JsonObject = {
 }
 /** Cannot be subscribed to. */
 export const DEAF_URI = 'note://deaf'
+/** A subscription to it takes this long. */
+export const SLOW_URI = 'note://slow'
+export const SLOW_MS = 1_000
 /** A notification for which the handler throws. */
 export const UNLUCKY = 'notifications/unlucky'
 
@@ -74,7 +77,7 @@ export async function startAskingFront(t: TestContext, options: FrontOptions = {
     distinguishesCallers: () => options.knowsCallers ?? false,
   })
   const inFlight = new InFlight()
-  const handler = createAskingHandler(capabilities, () => clock.advance(GATHER_MS))
+  const handler = createAskingHandler(capabilities, clock)
   const strays: string[] = []
   const endpoint = createEndpoint({
     ...{ handler, sessions, clients, inFlight, openToAll, log: createLog({ level: 'silent' }) },
@@ -107,8 +110,9 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 type Recorded = Pick<AskingFront, 'seen' | 'ended' | 'listening' | 'subscribed' | 'notified'>
 
-/** `gathered` ends the time in which questions are gathered; it is called once all of a turn are asked. */
-function createAskingHandler(capabilities: JsonObject, gathered: () => void): McpHandler & Recorded {
+/** Ends the time in which questions are gathered once all of a turn are asked. */
+function createAskingHandler(capabilities: JsonObject, clock: ManualClock): McpHandler & Recorded {
+  const gathered = () => clock.advance(GATHER_MS)
   const seen: McpRequest[] = []
   const ended: Fault[] = []
   const listening: Listening[] = []
@@ -133,6 +137,7 @@ function createAskingHandler(capabilities: JsonObject, gathered: () => void): Mc
     async subscribe(_route, subscription, signal) {
       if (subscription.uri === DEAF_URI) return { error: { code: -32601, message: 'This one tells nothing' } }
       subscribed.push({ ...subscription, signal })
+      if (subscription.uri === SLOW_URI) await delay(clock, SLOW_MS)
       return { result: {} }
     },
     async handle(request) {

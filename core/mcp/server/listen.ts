@@ -96,13 +96,16 @@ export function onlyLists(
   }
 }
 
-/** Holds notifications back until the acknowledgement is sent, which must be the first message. */
+/** Holds notifications back until the acknowledgement is sent, which must be the first message. Keeps only what each reports. */
 function holdNotifications(send: (notification: Notification) => void) {
   let waiting: Notification[] | undefined = []
   return {
     tell(notification: Notification): void {
       if (!waiting) send(notification)
-      else if (waiting.length < MAX_URIS) waiting.push(notification)
+      else if (waiting.length < MAX_URIS) {
+        const { method, params } = notification
+        waiting.push(params?.uri === undefined ? { method } : { method, params: { uri: params.uri } })
+      }
     },
     release(): void {
       const held = waiting ?? []
