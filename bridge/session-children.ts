@@ -133,7 +133,7 @@ export class SessionChildren implements Children {
       },
       onRequest: (request, signal, child) => {
         const client = this.#assigned.get(child)
-        return client === undefined ? undefined : clients.asking(client, request.method)?.(request, signal)
+        return client === undefined ? undefined : clients.asking(client, request)?.(request, signal)
       },
       onGiveUp: (failure, child) => {
         // Giving up ends the process and all sessions, so it waits until no session has a child.

@@ -140,7 +140,7 @@ function listenerOf(clients: Clients): SessionListener {
     notified(client, notification) {
       if (!isHandledElsewhere(notification.method)) clients.notify(client, notification)
     },
-    asked: (client, request, signal) => clients.asking(client, request.method)?.(request, signal),
+    asked: (client, request, signal) => clients.asking(client, request)?.(request, signal),
   }
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
+import type { ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { CHECK_EVERY_MS } from '../../core/mcp/server/subscriptions.ts'
 import { legacyClient } from '../support/answering-clients.ts'
 import { until } from '../support/until.ts'
@@ -77,15 +78,29 @@ test('notifications and questions go to the stream that a client opened last, if
   const session = await beginSession(front.url, { roots: {} })
   const client = clientOf(front, session)
   assert.equal(front.clients.notify(client, UPDATED), false)
-  assert.equal(front.clients.asking(client, 'roots/list'), undefined)
+  assert.equal(front.clients.asking(client, QUESTIONS.roots), undefined)
   await listen(t, front, session)
   const stream = await listen(t, front, session)
-  assert.equal(front.clients.asking(client, 'sampling/createMessage'), undefined)
-  const askRoots = front.clients.asking(client, 'roots/list')
+  assert.equal(front.clients.asking(client, QUESTIONS.sampling), undefined)
+  const askRoots = front.clients.asking(client, QUESTIONS.roots)
   const answer = askRoots?.(QUESTIONS.roots, new AbortController().signal)
   const question = await stream.next()
   await post(front.url, { jsonrpc: '2.0', id: question?.id, result: ANSWERS.roots }, session)
   assert.deepEqual(await answer, { result: ANSWERS.roots })
+})
+
+test('a client that declared only pages can be asked to visit one between its calls, and nothing else', async t => {
+  const front = await startAskingFront(t)
+  const session = await beginSession(front.url, { elicitation: { url: {} } })
+  const stream = await listen(t, front, session)
+  const asking = (question: ServerRequest) => front.clients.asking(clientOf(front, session), question)
+  assert.equal(asking(QUESTIONS.form), undefined)
+  const answer = asking(QUESTIONS.url)?.(QUESTIONS.url, new AbortController().signal)
+  assert.ok(answer)
+  const { id, method, params } = (await stream.next()) ?? {}
+  assert.deepEqual({ method, params }, QUESTIONS.url)
+  await post(front.url, { jsonrpc: '2.0', id, result: ANSWERS.url }, session)
+  assert.deepEqual(await answer, { result: ANSWERS.url })
 })
 
 test('list_changed is sent once, however many streams a client has', async t => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCaller } from '../../core/mcp/caller.ts'
-import type { Notification } from '../../core/mcp/protocol/json-rpc.ts'
+import type { Notification, ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import { createFixture, type FixtureServer, GATEWAY } from './fixture.ts'
 
 const capabilities = { tools: {}, prompts: {}, resources: { subscribe: true } }
@@ -193,7 +193,8 @@ test('what a server sends between calls reaches the streams of its client, excep
   const answer = { result: { roots: [] } }
   const clients = {
     notify: (client: string, { method }: Notification) => onStream.push(`${client} ${method}`) > 0,
-    asking: (_client: string, method: string) => (method === 'roots/list' ? async () => answer : undefined),
+    asking: (_client: string, { method }: ServerRequest) =>
+      method === 'roots/list' ? async () => answer : undefined,
   }
   const fixture = createFixture({ notes }, {}, undefined, clients)
   await fixture.request('resources/read', { uri: 'note://one' })

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { Ask } from '../caller.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
-import type { Notification } from '../protocol/json-rpc.ts'
+import type { Notification, ServerRequest } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
 import { ClientRequests } from './client-requests.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -19,8 +19,8 @@ const MAX_CLIENTS = 10_000
 export interface Clients {
   /** Sends a notification on the client's newest stream, unless its log level excludes it; false if no stream is open. */
   notify(client: string, notification: Notification): boolean
-  /** A function that asks the client; undefined if no stream is open, or the client did not declare the capability. */
-  asking(client: string, method: string): Ask | undefined
+  /** A function that asks the client this question; undefined if no stream is open, or the client did not declare the capability. */
+  asking(client: string, question: ServerRequest): Ask | undefined
 }
 
 /** All state between requests. Create it first, then pass it to the endpoint and to all that notify clients. */
@@ -74,9 +74,9 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
       if (least !== undefined && !isWanted(notification, least)) return true
       return streams.newest(client)?.send(notification) ?? false
     },
-    asking(client, method) {
+    asking(client, question) {
       const stream = streams.newest(client)
-      const canAsk = isQuestion(method) && !missingCapabilities({ method }, stream?.capabilities)
+      const canAsk = isQuestion(question.method) && !missingCapabilities(question, stream?.capabilities)
       return stream && canAsk ? askOn(asks, client, stream) : undefined
     },
     end(client) {
