@@ -191,3 +191,11 @@ test("a server's own error -32022 without a list of versions is the answer", asy
   assert.deepEqual(await call(), { error })
   assert.equal(server.log.filter(entry => entry === 'POST tools/call').length, 1)
 })
+
+test('a handshake that fails after the upstream opened a session ends that session', async t => {
+  const { upstream, server } = await rude(t, {
+    'notifications/initialized': raw(500, 'text/plain', ''),
+  })
+  await assert.rejects(upstream.connect(never), { code: 'upstream_unreachable' })
+  await server.logged('DELETE')
+})

@@ -19,7 +19,7 @@ import type { RemoteDeps } from './spec.ts'
 
 const STREAM_WAIT_MS = 1_000
 
-/** Performs the handshake of a new session. Throws its Faults. */
+/** Performs the handshake of a new session. Throws its Faults, after which the upstream keeps no session. */
 export async function openLegacy(
   http: HttpClient,
   deps: RemoteDeps,
@@ -27,8 +27,13 @@ export async function openLegacy(
   signal: AbortSignal,
 ): Promise<Session> {
   const session = new LegacySession(http, deps, hooks)
-  await session.start(signal)
-  return session
+  try {
+    await session.start(signal)
+    return session
+  } catch (error) {
+    void session.close()
+    throw error
+  }
 }
 
 class LegacySession implements Session {
