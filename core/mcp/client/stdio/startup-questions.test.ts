@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { ANSWERS, askingCommand } from '../../../../test/upstreams/asking/questions.ts'
 import { textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
@@ -47,4 +48,22 @@ test('a caller that cancels stops waiting, and the others continue once it is cl
   assert.equal(startup.asking(), undefined, 'this call has no `ask`')
   resolve()
   await stayed
+})
+
+test('a child that goes on asking delays the first call by ten seconds', async () => {
+  const clock = createManualClock()
+  const startup = new StartupQuestions({ clock, ping: async () => {} })
+  const ask: Ask = async () => ({ result: {} })
+  let over = false
+  const waited = startup.wait(callOf({ ...toolCall('pid'), ask }), signal).then(() => {
+    over = true
+  })
+  for (let ms = 0; ms < 11_000 && !over; ms += 50) {
+    assert.ok(ms <= 10_050, 'it has waited for ten seconds')
+    void startup.asking()?.caller.ask?.({ method: 'roots/list' }, signal)
+    clock.advance(ms === 0 ? 0 : 50)
+    await new Promise(setImmediate)
+  }
+  await waited
+  assert.ok(clock.now() >= 10_000)
 })

@@ -52,8 +52,11 @@ export class StartupQuestions {
     const { clock, ping } = this.#options
     await Promise.race([ping().catch(() => {}), delay(clock, PING_MS)])
     if (this.#asked.length === 0) return
-    const late = delay(clock, ANSWERS_MS)
-    while (this.#asked.length > 0) {
+    let isLate = false
+    const late = delay(clock, ANSWERS_MS).then(() => {
+      isLate = true
+    })
+    while (this.#asked.length > 0 && !isLate) {
       await Promise.race([Promise.allSettled(this.#asked.splice(0)), late])
       await delay(clock, PROCESSING_MS)
     }
