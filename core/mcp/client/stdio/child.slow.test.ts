@@ -97,13 +97,16 @@ test('a child that closes its standard output is ended', async t => {
   assert.notEqual((await child.exited).signal, null)
 })
 
-test('a child that does not read makes the writer wait', async t => {
+test('a child that does not read makes the writer wait, until it ends', async t => {
   const { child } = start(t, script('setInterval(() => {}, 60_000)'))
   for (let written = 0; !child.blocked; written++) {
     assert.ok(written < 10_000)
     child.write('x'.repeat(10_000))
   }
+  const drained = child.drained()
   await child.stop(0)
+  await drained
+  assert.equal(child.blocked, false)
   child.write('after the end')
 })
 

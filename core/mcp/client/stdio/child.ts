@@ -1,6 +1,5 @@
 /** A child process and its descendants, started and ended as one process group. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { type Clock, delay } from '../../../async.ts'
 import { groupExists, signalGroup } from './process-group.ts'
@@ -88,12 +87,14 @@ export class Child {
     return this.#child?.stdin.writableNeedDrain === true
   }
 
-  /** Rejects if the child's input is closed. */
+  /** Resolves when the child has read enough, or has exited. */
   drained(): Promise<unknown> {
     if (!this.#child) return Promise.resolve()
+    const { stdin } = this.#child
     // One listener for all waiting writers: Node warns of a leak from the eleventh listener on.
-    this.#draining ??= once(this.#child.stdin, 'drain').finally(() => {
+    this.#draining ??= drainOrClose(stdin).then(() => {
       this.#draining = undefined
+      return stdin.destroyed ? this.exited : undefined
     })
     return this.#draining
   }
@@ -193,6 +194,16 @@ async function openGate(child: Started, watched: Promise<void>): Promise<void> {
 }
 
 /** Resolves when all output was read, or 200 ms after the exit if descendants keep the pipes open. */
+function drainOrClose(stdin: Writable): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      stdin.off('drain', done).off('close', done)
+      resolve()
+    }
+    stdin.on('drain', done).on('close', done)
+  })
+}
+
 function exitOf(child: Started, spec: ChildSpec, clock: Clock): Promise<ChildExit> {
   return new Promise(resolve => {
     child.once('error', error => {

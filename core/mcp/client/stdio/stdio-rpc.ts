@@ -118,8 +118,7 @@ export class StdioRpc {
    * cancelled, or the Fault that `signal` carries.
    */
   async request(call: UpstreamCall, signal: AbortSignal, envelope?: JsonObject): Promise<McpResponse> {
-    while (this.#child.blocked && !this.#over)
-      await waitFor(Promise.race([this.#child.drained().catch(() => this.ended), this.ended]), signal)
+    while (this.#child.blocked && !this.#over) await waitFor(this.#child.drained(), signal)
     if (this.#over) throw this.#over
     if (signal.aborted) throw faultOf(signal)
     const id = this.#nextId++
