@@ -165,6 +165,10 @@ export const modes = {
       stayAlive()
     }
   },
+  'silent-to-set-level': server => {
+    server.capabilities = { tools: {}, logging: {} }
+    server.other = () => {}
+  },
   'close-stdout': server => {
     server.call = () => {
       stayAlive()

@@ -44,6 +44,9 @@ export type SessionDeps = StdioRpcDeps & {
 /** Notifications that we send ourselves; those of clients are not forwarded. */
 const OURS: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled'])
 
+/** How long the child may take to set its log level; calls do not wait for it. */
+const SET_LEVEL_MS = 2_000
+
 export class ChildSession {
   /** Resolves after the handshake. Rejects with a Fault whose `details.reason` is StartTimeout, CommandNotFound, ExitedAtStart, … */
   readonly ready: Promise<UpstreamInfo>
@@ -207,7 +210,10 @@ export class ChildSession {
       caller: OURSELVES,
       maxBytes: MAX_ACK_BYTES,
     }
-    this.#rpc.request(call, this.#over.signal).catch(() => {})
+    const late = 'logging/setLevel took too long'
+    const limit = upstreamDeadline(this.#deps.clock, SET_LEVEL_MS, late, this.#over.signal)
+    const setting = this.#rpc.request(call, limit.signal)
+    void setting.catch(() => {}).finally(() => limit.clear())
   }
 
   /** Assigns a question to the latest call whose caller can be asked: stdio does not say which call asks. */

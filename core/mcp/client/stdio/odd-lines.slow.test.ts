@@ -1,21 +1,22 @@
-/** Lines of a child that look like messages to a call in flight, or cannot be passed on: they are skipped alone. */
+/** Lines of a child that look like messages to a call in flight, cannot be passed on, or do not come at all. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
-import { systemClock } from '../../../async.ts'
+import { type Clock, systemClock } from '../../../async.ts'
 import type { Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import { ChildSession } from './child-session.ts'
 
 const { signal } = new AbortController()
 const LEVELS = 20_000
 
-async function open(t: TestContext) {
+async function open(t: TestContext, mode = 'polite', clock: Clock = systemClock) {
   const warnings: object[] = []
   const session = new ChildSession(
-    { ...rudeCommand('polite'), startTimeoutMs: 20_000, clientCapabilities: { roots: {} } },
+    { ...rudeCommand(mode), startTimeoutMs: 20_000, clientCapabilities: { roots: {} } },
     {
-      clock: systemClock,
+      clock,
       memory: {},
       log: { info() {}, warn: fields => warnings.push(fields) },
       onListChanged: () => {},
@@ -64,4 +65,15 @@ test('a line of a log that mentions a call in flight does not end it', async t =
   const { session, warnings } = await open(t)
   assert.equal(textOf(await session.request(toolCall('log_call'), signal)), 'logged')
   assert.equal(warnings.length, 1)
+})
+
+test('a child that does not say that it has set the log level is not waited for after two seconds', async t => {
+  const clock = createManualClock()
+  const { session } = await open(t, 'silent-to-set-level', clock)
+  const call = callOf({ ...toolCall('echo', { text: 'here' }), logLevel: 'info' })
+  assert.equal(textOf(await session.request(call, signal)), 'here')
+  clock.advance(2_000)
+  await new Promise(setImmediate)
+  const seen = JSON.parse(textOf(await session.request(toolCall('seen'), signal)))
+  assert.equal(seen.at(-1).method, 'notifications/cancelled')
 })
