@@ -13,7 +13,7 @@ import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import { disruptionBudget } from './availability.ts'
 import { refusedProblem, takenProblem } from './conditions.ts'
-import { deployment } from './deployment.ts'
+import { type DeploymentParts, deployment } from './deployment.ts'
 import { unsendableHeaders } from './header-values.ts'
 import { packageOf } from './install-packages.ts'
 import { planInstances } from './instance-objects.ts'
@@ -119,13 +119,16 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
     [ANNOTATION.cause]: causeOf(current, server, template),
   }
   const isWaiting = queued !== undefined && current !== undefined
+  const kept = isWaiting ? withReplicas(current, { ...scaled, replicas, startSeconds }) : undefined
   const instances = planInstances(world, references, isWaiting)
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [serverPolicy(server, settings), ...installPolicy(server, settings)] : []),
     serverService(server),
     ...(isWaiting ? [] : claimOf(world)),
     ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
-    ...(isWaiting ? [] : [deployment({ ...scaled, replicas, startSeconds, annotations, template })]),
+    ...(isWaiting
+      ? (kept ?? [])
+      : [deployment({ ...scaled, replicas, startSeconds, annotations, template })]),
     ...(instances?.objects ?? []),
   ]
   return {
@@ -134,13 +137,27 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
     instances,
     untouched: [
       ...(instances?.untouched ?? []),
-      ...(isWaiting ? [refOf(current)] : []),
+      ...(isWaiting && !kept ? [refOf(current)] : []),
       ...(server.spec.tls ? [certificateRef(server)] : []),
       ...claimsInUse(world, isWaiting),
     ],
     revision: revisionOf((isWaiting ? current.spec?.template : undefined) ?? template),
     isUpgrade: isUpgrade(current, server, template),
   }
+}
+
+/**
+ * The Deployment of a server that waits for its turn in an upgrade: only its pod template waits. It contains the whole present template, since
+ * server-side apply removes fields that are no longer applied. Undefined if it has the number of replicas already.
+ */
+function withReplicas(
+  { metadata, spec }: NonNullable<ServerWorld['deployment']>,
+  parts: Omit<DeploymentParts, 'annotations' | 'template'>,
+): KubeObject[] | undefined {
+  if (!spec?.template || spec.replicas === parts.replicas) return undefined
+  const own: string[] = [ANNOTATION.madeFor, ANNOTATION.cause]
+  const present = Object.entries(metadata.annotations ?? {}).filter(([name]) => own.includes(name))
+  return [deployment({ ...parts, annotations: Object.fromEntries(present), template: spec.template })]
 }
 
 function claimOf({ server, settings }: ServerWorld): KubeObject[] {

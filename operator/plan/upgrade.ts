@@ -20,10 +20,13 @@ export function causeOf(current: Deployment | undefined, server: McpServer, temp
   return isUnchanged(current, server, template) ? 'Upgrade' : 'Manifest'
 }
 
-/** Whether serving pods would be replaced although neither the manifest nor what it names has changed. Pods that do not serve need not wait. */
+/**
+ * Whether serving pods would be replaced although neither the manifest nor what it names has changed. Pods that do not serve need not wait, nor
+ * those that are being replaced already. A new number of replicas that is not observed yet replaces no pods.
+ */
 export function isUpgrade(current: Deployment | undefined, server: McpServer, template: Template): boolean {
   if (!current || revisionOf(current.spec?.template ?? {}) === revisionOf(template)) return false
-  const serves = (current.status?.readyReplicas ?? 0) > 0 && !isRolling(current)
+  const serves = (current.status?.readyReplicas ?? 0) > 0 && !replacesPods(current)
   return serves && isUnchanged(current, server, template)
 }
 
@@ -43,9 +46,14 @@ function isUnchanged(current: Deployment | undefined, { metadata }: McpServer, t
   return madeFor === String(metadata.generation) && inputsOf(current?.spec?.template) === inputsOf(template)
 }
 
-function isRolling({ metadata, status }: Deployment): boolean {
-  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0 } = status ?? {}
-  return observedGeneration < (metadata.generation ?? 0) || replicas > updatedReplicas
+function isRolling(deployment: Deployment): boolean {
+  const { metadata, status } = deployment
+  return (status?.observedGeneration ?? 0) < (metadata.generation ?? 0) || replacesPods(deployment)
+}
+
+/** Whether there are pods of an earlier revision, as far as the status says. */
+function replacesPods({ status }: Deployment): boolean {
+  return (status?.replicas ?? 0) > (status?.updatedReplicas ?? 0)
 }
 
 function markedCause(deployment: Deployment | undefined): Cause {
