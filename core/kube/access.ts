@@ -12,7 +12,7 @@ export type Tls = Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'pa
 export type Credentials = { headers: Record<string, string>; tls: Tls }
 
 export type Access = {
-  /** For example `https://10.96.0.1:443`, without a trailing slash. */
+  /** For example `https://10.96.0.1:443`, also with a path; without a trailing slash. */
   server: string
   /** The default namespace. */
   namespace: string

@@ -1,6 +1,6 @@
 /** Access by the common kinds of kubeconfigs, and by the files of a pod. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -18,6 +18,11 @@ test('certificates and namespace are taken from the current context', async () =
   const { headers, tls } = await access.credentials()
   assert.deepEqual([access.server, access.namespace, headers], ['https://127.0.0.1:6443', 'team', {}])
   assert.deepEqual([tls.ca, tls.cert, tls.key].map(String), ['ca', 'cert', 'key'])
+})
+
+test("the server's URL may have a path; a slash at its end is dropped", () => {
+  const server = 'https://rancher/k8s/clusters/c-1'
+  assert.equal(kubeconfigAccess({ file: config({ token: 'x' }, `${server}/`) }).server, server)
 })
 
 test('another context can be chosen; one that does not exist is an error', () => {
@@ -65,6 +70,20 @@ test('a given kubeconfig takes precedence over the service account of the pod', 
   assert.equal((await findAccess({ kubeconfig: config({ token: 'x' }) })).server, 'https://127.0.0.1:6443')
 })
 
+test('a given context takes precedence over the service account of the pod', async t => {
+  const { KUBECONFIG, HOME } = process.env
+  Object.assign(process.env, { KUBERNETES_SERVICE_HOST: '10.96.0.1', HOME: join(folder, 'home') })
+  delete process.env.KUBECONFIG
+  t.after(() => {
+    delete process.env.KUBERNETES_SERVICE_HOST
+    Object.assign(process.env, { HOME }, KUBECONFIG && { KUBECONFIG })
+  })
+  mkdirSync(join(folder, 'home', '.kube'), { recursive: true })
+  copyFileSync(config({ token: 'x' }), join(folder, 'home', '.kube', 'config'))
+  const { server, namespace } = await findAccess({ context: 'other' })
+  assert.deepEqual([server, namespace], ['https://127.0.0.1:6443', 'default'])
+})
+
 test('a pod reads its service account files every time', async () => {
   writeFileSync(join(folder, 'namespace'), 'team')
   writeFileSync(join(folder, 'ca.crt'), 'ca')
@@ -84,9 +103,9 @@ async function headersOf(user: object): Promise<Record<string, string>> {
 }
 
 let files = 0
-function config(user: object): string {
+function config(user: object, server = 'https://127.0.0.1:6443'): string {
   const file = join(folder, `kubeconfig-${files++}`)
-  const cluster = { server: 'https://127.0.0.1:6443', 'certificate-authority-data': base64('ca') }
+  const cluster = { server, 'certificate-authority-data': base64('ca') }
   const content = {
     clusters: [{ name: 'c', cluster }],
     users: [{ name: 'u', user }],

@@ -16,7 +16,7 @@ export function kubeconfigAccess(given: { file?: string; context?: string } = {}
   if (!cluster) throw new Error(`the kubeconfig has no cluster for the context ${config.getCurrentContext()}`)
   if (cluster.proxyUrl) throw new Error('proxy-url in a kubeconfig is not supported')
   return {
-    server: cluster.server,
+    server: cluster.server.replace(/\/+$/, ''),
     namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? 'default',
     // Loaded every time, because a KubeConfig caches tokens from files and programs.
     credentials: () => credentialsOf(load(given)),

@@ -22,6 +22,16 @@ test('credentials are cached for a minute', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer first', 'Bearer second'])
 })
 
+for (const path of ['/k8s/clusters/c-1', '/k8s/clusters/c-1/']) {
+  test(`requests to a server at ${path} have this path in front of their own`, async t => {
+    const paths: (string | undefined)[] = []
+    const { transport } = await start(t, ({ url }, response) => response.end(`${paths.push(url)}`), { path })
+    await transport.send({ ...READ, query: { limit: 1 } })
+    await transport.open(READ, new AbortController().signal)
+    assert.deepEqual(paths, ['/k8s/clusters/c-1/api/v1/pods?limit=1', '/k8s/clusters/c-1/api/v1/pods'])
+  })
+}
+
 for (const sort of ['request', 'watch'] as const) {
   test(`after a 401 the credentials are read once more, and the ${sort} is sent again`, async t => {
     const { transport, seen, tokens } = await start(t, (request, response) => {
@@ -151,7 +161,12 @@ test('an unreachable server is a retryable error', async () => {
   await assert.rejects(transport.send(READ), { status: 0 })
 })
 
-async function start(t: TestContext, answer: RequestListener, options: TransportOptions = {}) {
+/** `path`: of the server's URL. */
+async function start(
+  t: TestContext,
+  answer: RequestListener,
+  { path = '', ...options }: TransportOptions & { path?: string } = {},
+) {
   const seen: (string | undefined)[] = []
   const server = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -165,7 +180,7 @@ async function start(t: TestContext, answer: RequestListener, options: Transport
     if (!token) throw new Error('no such file')
     return { headers: { authorization: `Bearer ${token}` }, tls: tokens.tls }
   }
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
   const transport = new Transport({ server: address, namespace: 'ns', credentials }, options)
   t.after(async () => {
     await transport.close()

@@ -51,6 +51,9 @@ type PoolName = 'requests' | 'watches'
 /** All methods reject with ApiError, or with the fault of the caller's signal. */
 export class Transport {
   readonly #access: Access
+  readonly #origin: string
+  /** Before the path of every request: empty unless the server is behind a proxy that serves several clusters. */
+  readonly #base: string
   readonly #timeoutMs: number
   readonly #clock: Clock
   #connections: Connections | undefined
@@ -63,7 +66,10 @@ export class Transport {
     access: Access,
     { timeoutMs = REQUEST_TIMEOUT_MS, clock = systemClock }: TransportOptions = {},
   ) {
+    const { origin, pathname } = new URL(access.server)
     this.#access = access
+    this.#origin = origin
+    this.#base = pathname.replace(/\/+$/, '')
     this.#timeoutMs = timeoutMs
     this.#clock = clock
   }
@@ -124,7 +130,7 @@ export class Transport {
 
   #dispatch(request: ApiRequest, connections: Connections, pool: PoolName, signal: AbortSignal) {
     return connections[pool].request({
-      path: request.path,
+      path: `${this.#base}${request.path}`,
       method: request.method,
       query: Object.fromEntries(
         Object.entries(request.query ?? {}).filter(([, value]) => value !== undefined),
@@ -200,7 +206,7 @@ export class Transport {
    * is sent leaves a stream without an error listener. When the API server then closes the connection, the unhandled error ends the process.
    */
   #pool(connect: object, connections: number | null = null): Pool {
-    return new Pool(this.#access.server, {
+    return new Pool(this.#origin, {
       allowH2: false,
       connections,
       connect,
