@@ -31,9 +31,14 @@ export function serverPermission(server: McpServer, settings: Settings): Problem
   ]
 }
 
-/** What a gateway's manifest contains although it is not permitted. */
-export function gatewayPermission(gateway: McpGateway, settings: Settings): Problem[] {
+/** What a gateway's manifest contains although it is not permitted. `servers`: those that it serves. */
+export function gatewayPermission(
+  gateway: McpGateway,
+  servers: readonly McpServer[],
+  settings: Settings,
+): Problem[] {
   const { search, auth, router } = gateway.spec
+  const hasLogins = servers.some(({ spec }) => spec.auth?.perUser?.oauth)
   const pod = (router.pod ?? {}) as JsonValue
   return [
     ...ownNamespace(gateway, settings),
@@ -42,10 +47,15 @@ export function gatewayPermission(gateway: McpGateway, settings: Settings): Prob
     ...hostProblems(
       [
         { path: 'spec.search.embeddings.url', url: search.embeddings?.url },
-        ...(auth?.jwt ?? []).map(({ issuer, keys }, at) => ({
-          path: `spec.auth.jwt[${at}]${keys?.uri ? '.keys.uri' : '.issuer'}`,
-          url: keys?.configMapKeyRef ? undefined : (keys?.uri ?? issuer),
-        })),
+        ...(auth?.jwt ?? []).flatMap(({ issuer, keys, login }, at) => {
+          const path = `spec.auth.jwt[${at}]`
+          // Its keys may be elsewhere, but users log in at the issuer itself.
+          const isCalled = !(keys?.uri || keys?.configMapKeyRef) || login !== undefined || hasLogins
+          return [
+            { path: `${path}.keys.uri`, url: keys?.uri },
+            { path: `${path}.issuer`, url: isCalled ? issuer : undefined },
+          ]
+        }),
       ],
       settings,
     ),

@@ -5,6 +5,7 @@ import { hasInstances } from '../../core/catalog/instances.ts'
 import { type Resolved, resolve } from '../../core/catalog/resolve.ts'
 import type { RouterConfig, RouterServer, UserSecret } from '../../core/catalog/router-config.ts'
 import { type RouterScale, routerScale } from '../../core/catalog/router-scale.ts'
+import { selects } from '../../core/catalog/select.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import { REASON } from '../../crds/conditions.ts'
@@ -83,6 +84,8 @@ function leftOut(problems: Resolved['problems']): Problem[] {
 
 function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
   const { gateway, servers, scripts, descriptionTokens, settings, now } = world
+  const { selector } = gateway.spec.servers
+  const selected = servers.filter(({ metadata }) => selects(selector, metadata.labels))
   const observed = servers.map(server => {
     const observation = { ...observedOf(server), inputs: connectionInputs(server, references) }
     return [server.metadata.name, observation] as const
@@ -101,7 +104,7 @@ function resolveIn(world: GatewayWorld, references: ReferenceIndex): Resolved {
     configMaps: new Map(configMaps),
     userSecrets: userSecretsOf(world, references),
     placement: 'cluster',
-    refusals: [...gatewayPermission(gateway, settings), ...reviewProblems(gateway, settings)],
+    refusals: [...gatewayPermission(gateway, selected, settings), ...reviewProblems(gateway, settings)],
     now,
   })
 }
