@@ -98,7 +98,7 @@ export type LocalGateway = {
 }
 
 /**
- * Resolves when the port is open; servers start after that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be
+ * Resolves when the port is open; servers begin to start before that. Throws Fault `io` if it cannot listen, `bad_request` if no gateway can be
  * chosen or the URL of a proxy is invalid.
  */
 export async function startLocal(options: LocalOptions): Promise<LocalGateway> {

@@ -39,7 +39,17 @@ export async function watch(
   stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
   const onApproved = () => void children.readApprovals().catch(onError)
   stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
-  if (secretsFolder === undefined) return
-  const secrets = { folders: [secretsFolder], depth: SECRETS_DEPTH, concerns: () => true, onChange, onError }
-  stopWatching.push(await watchFolders(secrets, clock))
+  if (secretsFolder !== undefined) {
+    const secrets = {
+      folders: [secretsFolder],
+      depth: SECRETS_DEPTH,
+      concerns: () => true,
+      onChange,
+      onError,
+    }
+    stopWatching.push(await watchFolders(secrets, clock))
+  }
+  // What changed between the first read and now is not reported by the watchers.
+  onChange()
+  onApproved()
 }
