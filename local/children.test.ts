@@ -3,15 +3,17 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { systemClock } from '../core/async.ts'
 import type { RouterServer } from '../core/catalog/router-config.ts'
 import { createLog } from '../core/log.ts'
 import { createCaller } from '../core/mcp/caller.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
+import type { Upstream } from '../core/mcp/upstream.ts'
 import { parseManifest } from '../crds/parse.ts'
 import { callOf } from '../test/support/call.ts'
 import { createManualClock } from '../test/support/manual-clock.ts'
+import { until } from '../test/support/until.ts'
 import { startSdk1 } from '../test/upstreams/http/sdk1.ts'
 import { createApprovals } from './approvals.ts'
 import { createCatalogCache } from './catalog-cache.ts'
@@ -21,16 +23,47 @@ import { createSlots } from './start-slots.ts'
 
 test("the sessions of a server's clients are counted, also of one that is created on first use", async t => {
   const remote = await startSdk1('stateful')
-  const folder = mkdtempSync(join(tmpdir(), 'portolan-children-'))
-  const clock = createManualClock()
   const spec = { url: remote.url, transport: 'streamable-http', sessions: 'perClient' } as const
+  const children = start(t, async () =>
+    connectRemote({ ...spec, startTimeoutMs: 5_000 }, { clock: systemClock }),
+  )
+  t.after(() => remote.close())
+  children.apply([desired(remote.url)])
+  const upstream = children.connect({
+    name: 'counter',
+    endpoint: { kind: 'local', id: 'counter' },
+  } as RouterServer)
+  assert.equal(upstream.sessions?.(), 0)
+  const call = callOf({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 })
+  for (const client of ['ann', 'ben'])
+    await upstream.request({ ...call, caller: createCaller({ client }) }, AbortSignal.timeout(5_000))
+  assert.equal(upstream.sessions?.(), 2)
+})
+
+test('the error of a server that is woken and does not start in time says so', async t => {
+  const clock = createManualClock()
+  const never = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const children = start(t, never, clock)
+  children.apply([desired('http://127.0.0.1:1/mcp')])
+  const failed = assert.rejects(children.wake('counter'), {
+    code: 'upstream_timeout',
+    message: 'The server did not start within 60 s',
+  })
+  await until(() => clock.started(60_000) > 0)
+  clock.advance(60_000)
+  await failed
+})
+
+function start(
+  t: TestContext,
+  make: (signal: AbortSignal) => Promise<Upstream>,
+  clock = createManualClock(),
+): Children {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-children-'))
   const children = new Children({
     approvals: createApprovals(folder),
-    launch: () =>
-      new LazyUpstream(
-        async () => connectRemote({ ...spec, startTimeoutMs: 5_000 }, { clock: systemClock }),
-        clock,
-      ),
+    launch: () => new LazyUpstream(make, clock),
     discovery: {
       clock,
       random: () => 0.5,
@@ -44,20 +77,10 @@ test("the sessions of a server's clients are counted, also of one that is create
   })
   t.after(async () => {
     await children.close()
-    await remote.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  children.apply([desired(remote.url)])
-  const upstream = children.connect({
-    name: 'counter',
-    endpoint: { kind: 'local', id: 'counter' },
-  } as RouterServer)
-  assert.equal(upstream.sessions?.(), 0)
-  const call = callOf({ method: 'tools/call', params: { name: 'count' }, maxBytes: 1e6 })
-  for (const client of ['ann', 'ben'])
-    await upstream.request({ ...call, caller: createCaller({ client }) }, AbortSignal.timeout(5_000))
-  assert.equal(upstream.sessions?.(), 2)
-})
+  return children
+}
 
 function desired(url: string): DesiredServer {
   const { manifest } = parseManifest({

@@ -5,6 +5,7 @@ import type { RouterServer, UserSecret } from '../core/catalog/router-config.ts'
 import { Fault } from '../core/errors.ts'
 import { discoveryIntervalMs } from '../core/mcp/discovery/schedule.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
+import { upstreamDeadline } from '../core/mcp/upstream-deadline.ts'
 import type { ConnectedUser } from '../core/mcp/user.ts'
 import { approveOf, refreshOf } from '../crds/annotations.ts'
 import { parseDuration } from '../crds/quantity.ts'
@@ -156,10 +157,14 @@ export class Children {
   async wake(name: string): Promise<void> {
     const child = this.#children.get(name)
     if (!child) return
+    const ms = parseDuration(child.server.spec.limits.startTimeout)
+    const message = `The server did not start within ${ms / 1000} s`
+    const limit = upstreamDeadline(this.#deps.discovery.clock, ms, message)
     const lease = child.shared.lease()
     try {
-      await lease.connect(AbortSignal.timeout(parseDuration(child.server.spec.limits.startTimeout)))
+      await lease.connect(limit.signal)
     } finally {
+      limit.clear()
       await lease.close()
     }
   }
