@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -122,4 +122,18 @@ test('a PyPI package is started by its console script', { skip: !existsSync('/bi
   assert.equal(command.version, '6.1')
   const { stdout } = await promisify(execFile)(command.command, ['-t', 'ahoy'])
   assert.match(stdout, /ahoy/)
+})
+
+test('a PyPI package is installed again if the Python of its environment is gone', {
+  skip: !existsSync('/bin/sh'),
+}, async () => {
+  const source = { kind: 'pypi', package: 'cowsay', version: '6.1' } as const
+  const { command } = await open().packages.ensure(source)
+  const python = join(dirname(command), 'python')
+  rmSync(python)
+  symlinkSync(join(cache, 'upgraded', 'python'), python)
+  const { packages, progress } = open()
+  await packages.ensure(source)
+  assert.match(progress[0] ?? '', /^installing cowsay@6.1/)
+  assert.ok(existsSync(python))
 })

@@ -71,7 +71,8 @@ export function createPackages(options: PackagesOptions): Packages {
     installing: () => running.size,
     async ensure(source) {
       const folder = folderOf(options.folder, source)
-      const installed = (await readMarker(folder)) ?? (await (running.get(folder) ?? begin(folder, source)))
+      const installed =
+        (await readMarker(folder, source)) ?? (await (running.get(folder) ?? begin(folder, source)))
       const { version, program } = installed
       return {
         ...(source.kind === 'npm'
@@ -101,14 +102,19 @@ function folderOf(cache: string, source: PackageSource): string {
   )
 }
 
-/** What is installed in a folder. Undefined without a marker: it is written last, so the installation was interrupted and is repeated. */
-async function readMarker(folder: string): Promise<Installed | undefined> {
+/**
+ * What is installed in a folder. Undefined without a marker: it is written last, so the installation was interrupted and is repeated; also if
+ * the Python is gone that a virtual environment links to, for example after an upgrade.
+ */
+async function readMarker(folder: string, { kind }: PackageSource): Promise<Installed | undefined> {
   try {
     const marker: unknown = JSON.parse(await readFile(join(folder, MARKER), 'utf8'))
     if (!isObject(marker) || typeof marker.version !== 'string' || typeof marker.program !== 'string')
       return undefined
-    await access(join(folder, marker.program))
-    return { version: marker.version, program: join(folder, marker.program) }
+    const program = join(folder, marker.program)
+    await access(program)
+    if (kind === 'pypi') await access(join(dirname(program), 'python'))
+    return { version: marker.version, program }
   } catch {
     return undefined
   }
@@ -126,7 +132,7 @@ async function install(
     `${folder}.lock`,
     async () => {
       // Another process may have installed it while this one waited for the lock.
-      const existing = await readMarker(folder)
+      const existing = await readMarker(folder, source)
       if (existing) return existing
       const started = options.clock.now()
       announce(`installing ${name} from ${source.kind === 'npm' ? 'npm' : 'PyPI'} (once)`)
