@@ -1,7 +1,7 @@
 /** Finds what is wrong with manifests for a cluster, as far as the manifests alone show it. Pure. */
 import { acceptGateway, acceptServer } from '../core/catalog/accept.ts'
 import { type ResolveProblem, resolve } from '../core/catalog/resolve.ts'
-import type { GivenScript } from '../core/catalog/resolve-scripts.ts'
+import { type GivenScript, scriptRefusals } from '../core/catalog/resolve-scripts.ts'
 import type { RouterConfig, RouterServer } from '../core/catalog/router-config.ts'
 import { inspectScript } from '../core/code/inspect-script.ts'
 import { unknownTools } from '../core/code/unknown-tools.ts'
@@ -14,8 +14,8 @@ import { accessFindings, placed } from '../local/read.ts'
 import { unknownTool } from '../local/script-findings.ts'
 
 /**
- * Checks all servers, and all gateways or the one of the given name, as the operator would. What only the cluster knows is not checked:
- * values of Secrets and ConfigMaps, images, and the tools that a server offers.
+ * Checks all servers and scripts, and all gateways or the one of the given name, as the operator would. What only the cluster knows is not
+ * checked: values of Secrets and ConfigMaps, images, and the tools that a server offers.
  */
 export function clusterProblems(manifests: readonly PlacedManifest[], gatewayName?: string): Problem[] {
   const servers = manifests.flatMap(({ manifest }) => (manifest.kind === 'McpServer' ? [manifest] : []))
@@ -27,6 +27,7 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
   const scripts = manifests.flatMap(({ manifest }) =>
     manifest.kind === 'McpScript' ? [{ manifest, inspected: inspectScript(manifest.spec.code) }] : [],
   )
+  const validScripts = scripts.filter(script => scriptRefusals(script).length === 0)
   const gatewayProblems = (gateway: McpGateway): Problem[] => {
     const input = {
       gateway,
@@ -40,16 +41,19 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
     return [
       ...refused,
       ...accessFindings({ config, gateway }, manifests),
-      ...scriptProblems(scripts, config, problems, manifests),
+      ...scriptProblems(validScripts, config, problems, manifests),
     ]
   }
   return [
     ...servers.flatMap(server => serverProblems(server, manifests)),
+    ...scripts.flatMap(script =>
+      scriptRefusals(script).map(problem => placed(problem, script.manifest, manifests)),
+    ),
     ...checked.flatMap(gatewayProblems),
   ]
 }
 
-/** What is wrong with the scripts of a gateway: in their manifests, and servers that they name but the gateway does not have. */
+/** Why a gateway does not offer valid scripts that it selects, and servers that they name but the gateway does not have. */
 function scriptProblems(
   scripts: readonly GivenScript[],
   config: RouterConfig,

@@ -73,3 +73,19 @@ test('check reports what is wrong with a script, and a laptop serves a valid one
   write(GOOD, false)
   assert.match(portolan('check', folder).stderr, /twice: McpGateway tools runs no scripts/)
 })
+
+test('check --cluster reports a script that no gateway can run once, however many gateways select it', t => {
+  const { folder, remove } = createWorkspace()
+  t.after(remove)
+  const node = ['--disable-warning=ExperimentalWarning', 'cli/main.ts', 'check', '--cluster', folder]
+  for (const gateways of [[], ['one'], ['one', 'two']]) {
+    const documents = [
+      script('return 1\nconst = 2', 'broken'),
+      ...gateways.map(name => gateway(true).replace('tools', name)),
+    ]
+    writeFileSync(join(folder, 'all.yaml'), documents.join('---\n'))
+    const { status, stderr } = spawnSync(process.execPath, node, { encoding: 'utf8' })
+    assert.equal(status, 1, stderr)
+    assert.equal(stderr.split('broken: is no script that runs').length - 1, 1, stderr)
+  }
+})
