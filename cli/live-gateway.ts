@@ -131,7 +131,8 @@ async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<vo
 
 function connectTo(base: string, token?: string): LiveGateway {
   const url = base.replace(/\/+$/, '').replace(/\/mcp$/, '')
-  if (!URL.canParse(url)) throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
   const clients = new Map<Profile, Promise<SdkClient>>()
   const clientOf = (profile: Profile): Promise<SdkClient> => {
     const client =

@@ -46,23 +46,25 @@ test('portolan console needs a kubeconfig and a valid port', async t => {
 test('wrong arguments end with exit code 2 and a hint, failures with 1, and both write to standard error only', async t => {
   const { cache, remove } = createWorkspace()
   t.after(remove)
-  const [unknown, badPort, badProfile, badSecrets, missing, noGateway, help] = await Promise.all([
+  const [unknown, badPort, badProfile, badSecrets, badUrl, missing, noGateway, help] = await Promise.all([
     portolan(cache, 'sail'),
     portolan(cache, 'up', '.', '--port', 'x'),
     portolan(cache, 'up', '.', '--profile', 'sails'),
     portolan(cache, 'check', '.', '--secrets', 'no-such-secrets'),
+    portolan(cache, 'servers', '--url', 'localhost:8080'),
     portolan(cache, 'up', 'no-such-folder'),
     portolan(cache, 'servers', '--url', 'http://127.0.0.1:9'),
     portolan(cache, 'search', '--help'),
   ])
-  const badOptions = [unknown, badPort, badProfile, badSecrets]
+  const badOptions = [unknown, badPort, badProfile, badSecrets, badUrl]
   assert.deepEqual(
     [...badOptions, missing, noGateway, help].map(({ code }) => code),
-    [2, 2, 2, 2, 1, 1, 0],
+    [2, 2, 2, 2, 2, 1, 1, 0],
   )
   for (const { stdout } of [...badOptions, missing, noGateway]) assert.equal(stdout, '')
   assert.match(badProfile.stderr, /sails.*hierarchical/)
   assert.match(badSecrets.stderr, /no-such-secrets.*no such folder/)
+  assert.match(badUrl.stderr, /"localhost:8080" is not a URL/)
   assert.match(unknown.stderr, /--help/)
   assert.match(missing.stderr, /no-such-folder/)
   assert.match(noGateway.stderr, /portolan up/)
