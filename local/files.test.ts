@@ -153,6 +153,50 @@ test('notes on a client config are reported, and the env file that it refers to 
   assert.deepEqual(imported[0]?.secrets['one-secrets']?.TOKEN, [{ kind: 'text', text: 'hush hush' }])
 })
 
+test('a changed env file is read again, wherever it is, and its folder is watched', async t => {
+  const [folder, elsewhere] = [folderFor(t), folderFor(t)]
+  const [file, envFile] = [join(folder, 'mcp.json'), join(elsewhere, 'local.env')]
+  writeFileSync(file, JSON.stringify({ servers: { one: { command: 'x', envFile } } }))
+  writeFileSync(envFile, 'TOKEN=first\n')
+  const files = new ManifestFiles([file])
+  const values = async () => (await files.scan()).imported[0]?.secrets['one-secrets']
+  assert.deepEqual(await values(), { TOKEN: [{ kind: 'text', text: 'first' }] })
+  assert.deepEqual(await files.folders(), [folder, elsewhere])
+  assert.ok(files.concerns(envFile))
+  assert.ok(!files.concerns(join(elsewhere, 'other.env')))
+  writeFileSync(envFile, 'TOKEN=second\n')
+  assert.deepEqual(await values(), { TOKEN: [{ kind: 'text', text: 'second' }] })
+  unlinkSync(envFile)
+  assert.equal(await values(), undefined)
+})
+
+test('in a command and a URL, an input has its default or the value of its variable; without one, the problem names it', async t => {
+  const folder = folderFor(t)
+  const file = join(folder, 'mcp.json')
+  const one = { command: 'x', args: ['--team', `\${input:team-name}`] }
+  const two = { url: `https://example.com/\${input:sub-path}/mcp` }
+  const inputs = [
+    { id: 'team-name', type: 'promptString', default: 'blue' },
+    { id: 'sub-path', type: 'promptString' },
+  ]
+  writeFileSync(file, JSON.stringify({ inputs, servers: { one, two } }))
+  const argsWith = async (env: Record<string, string>) => {
+    const { manifests, problems } = await new ManifestFiles([file], env).scan()
+    const found = manifests.find(({ manifest }) => manifest.metadata.name === 'one')?.manifest
+    assert.ok(found?.kind === 'McpServer')
+    return { args: found.spec.command?.args, problems: problems.map(({ message }) => message) }
+  }
+  const { args, problems } = await argsWith({})
+  assert.deepEqual(args, ['--team', 'blue'])
+  assert.deepEqual(problems, [
+    `needs \${input:sub-path}, which has no value: set the environment variable SUB_PATH`,
+  ])
+  assert.deepEqual(await argsWith({ TEAM_NAME: 'red', SUB_PATH: 'a' }), {
+    args: ['--team', 'red'],
+    problems: [],
+  })
+})
+
 test('paths without any manifest are reported as a problem', async t => {
   const folder = folderFor(t)
   const files = new ManifestFiles([folder])

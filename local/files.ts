@@ -12,7 +12,7 @@ import {
 import { brokenGateways } from './broken-gateways.ts'
 import { isClientConfig } from './import/client-config.ts'
 import { UNREADABLE } from './import/entry-values.ts'
-import { type ImportedValues, readClientConfig } from './imported.ts'
+import { envFilesChanged, type ImportedValues, readClientConfig } from './imported.ts'
 import { type Address, leadsTo } from './own-address.ts'
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
@@ -40,6 +40,8 @@ type ParsedFile = Pick<ManifestFile, 'problems' | 'broken'> & {
   manifests: PlacedManifest[]
   imported?: ImportedValues
   notes?: Problem[]
+  /** The files that a client config refers to, with their text. */
+  envFiles?: ReadonlyMap<string, string | undefined>
 }
 /** `now`: the current result. `good` and `imported`: its valid manifests and their values, with the last valid state of broken ones. */
 type KnownFile = { text: string; now: ParsedFile; good: PlacedManifest[]; imported?: ImportedValues }
@@ -58,19 +60,23 @@ export class ManifestFiles {
     this.#own = own
   }
 
-  /** The folders to watch. For a file it is the parent folder, because editors replace files. */
+  /** The folders to watch, as of the last scan. For a file it is the parent folder, because editors replace files. */
   async folders(): Promise<string[]> {
     const folders = await Promise.all(
       this.#paths.map(async path =>
         (await stat(path).catch(() => undefined))?.isDirectory() ? path : dirname(path),
       ),
     )
-    return [...new Set(folders)]
+    return [...new Set([...folders, ...this.#envFiles().map(file => dirname(file))])]
   }
 
   /** Whether a change of this file can change the result of `scan`. */
   concerns(file: string): boolean {
-    return EXTENSIONS.has(extname(file)) || this.#paths.includes(file)
+    return EXTENSIONS.has(extname(file)) || this.#paths.includes(file) || this.#envFiles().includes(file)
+  }
+
+  #envFiles(): string[] {
+    return [...this.#known.values()].flatMap(({ now }) => [...(now.envFiles?.keys() ?? [])])
   }
 
   /** Never throws: files that cannot be read become problems. */
@@ -133,7 +139,8 @@ export class ManifestFiles {
         ...(known ?? { text: '', good: [] }),
         now: { manifests: [], problems: [read.problem], broken: [] },
       }
-    if (known?.text === read.text && !hasUnreadable(known.now)) return known
+    if (known?.text === read.text && !hasUnreadable(known.now) && !envFilesChanged(known.now.envFiles))
+      return known
     const now = this.#parse(read.text, file, given)
     return { text: read.text, now, ...lastGood(now, known) }
   }

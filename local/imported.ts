@@ -5,15 +5,26 @@ import type { Problem } from '../core/errors.ts'
 import { MAX_FILE_BYTES } from '../core/manifests.ts'
 import { ownValue } from '../core/own-value.ts'
 import { type ImportedConfig, importConfig } from './import/client-config.ts'
-import { fillVariables, type Lookup } from './import/variables.ts'
+import { fillVariables, type Lookup, variableOfInput } from './import/variables.ts'
 
 export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
 
 type Env = Readonly<Record<string, string>>
 
-/** Converts the text of a client config. `env`: values for variables in commands and URLs. `broken`: see `ManifestFile`. */
+/**
+ * Converts the text of a client config. `env`: values for variables in commands and URLs. `broken`: see `ManifestFile`. `envFiles` of the
+ * result: the text of each file that an `envFile` names; undefined if it could not be read.
+ */
 export function readClientConfig(text: string, file: string, env: Env) {
-  const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env, {}), readEnvFile })
+  const envFiles = new Map<string, string | undefined>()
+  const readEnv = (file: string) => {
+    envFiles.set(file, undefined)
+    const text = envFileText(file)
+    envFiles.set(file, text)
+    return parseEnv(text)
+  }
+  const lookup = lookupIn(env, {})
+  const config = importConfig(text, { file, home: env.HOME, lookup, readEnvFile: readEnv })
   const { servers, secrets, inputs, folder, problems, notes, broken } = config
   const manifests = servers.map(({ manifest, line, column, placeOf }) => {
     return { manifest, file, line, column, placeOf, folder }
@@ -24,13 +35,29 @@ export function readClientConfig(text: string, file: string, env: Env) {
     notes,
     broken: broken?.map(name => ({ kind: 'McpServer', name, line: 1 })) ?? [{ line: 1 }],
     imported: { secrets, inputs },
+    envFiles,
   }
+}
+
+/** Whether one of the files has another text now. */
+export function envFilesChanged(envFiles: ReadonlyMap<string, string | undefined> = new Map()): boolean {
+  return [...envFiles].some(([file, text]) => {
+    try {
+      return envFileText(file) !== text
+    } catch {
+      return text !== undefined
+    }
+  })
 }
 
 /** Reads a dotenv file; throws if it cannot be read. */
 export function readEnvFile(file: string): Readonly<Record<string, string | undefined>> {
+  return parseEnv(envFileText(file))
+}
+
+function envFileText(file: string): string {
   if (statSync(file).size > MAX_FILE_BYTES) throw new Error('it is too large')
-  return parseEnv(readFileSync(file, 'utf8'))
+  return readFileSync(file, 'utf8')
 }
 
 /** The value of a Secret's key from client configs, or a problem that names the missing variable. Undefined if no config has the key. */
@@ -51,11 +78,6 @@ export function importedValue(
     return { problem: { reason: 'SecretNotFound', message } }
   }
   return undefined
-}
-
-/** The environment variable for an editor's input: `GITHUB_TOKEN` for `github-token`. */
-function variableOfInput(id: string): string {
-  return id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }
 
 function lookupIn(env: Env, inputs: ImportedConfig['inputs']): Lookup {

@@ -11,6 +11,7 @@ import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import type { Position, Problem } from '../../core/errors.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { FieldPlace } from '../../core/manifests.ts'
+import { ownValue } from '../../core/own-value.ts'
 import { pathText } from '../../crds/issues.ts'
 import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseManifest } from '../../crds/parse.ts'
@@ -141,8 +142,13 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   const given: unknown = getNodeValue(entry.value)
   const secretName = `${name}-secrets`
   const folders = { workspace: config.folder, home: options.home }
+  const lookup: Lookup | undefined =
+    options.lookup &&
+    (part =>
+      options.lookup?.(part) ??
+      (part.kind === 'input' ? ownValue(config.inputs, part.id)?.default : undefined))
   const converted = isObject(given)
-    ? convertEntry(given, { ...options, secretName, folders, problem, note })
+    ? convertEntry(given, { ...options, lookup, secretName, folders, problem, note })
     : problem('InvalidType', 'must be a map with "command" or "url"', [])
   if (name !== entry.name)
     note('Renamed', `is called "${name}" here: names are lower-case letters, digits and "-"`, [])

@@ -10,6 +10,7 @@ import {
   type Lookup,
   type Part,
   parseVariables,
+  variableOfInput,
   writeVariables,
 } from './variables.ts'
 
@@ -109,7 +110,8 @@ export function fill(text: string, path: readonly string[], context: EntryContex
   }
   const { missing } = filled
   const example = `set it in the environment, or give a default as in \${NAME:-default}`
-  const help = missing.kind === 'env' ? example : 'give it a value'
+  const help =
+    missing.kind === 'input' ? `set the environment variable ${variableOfInput(missing.id)}` : example
   const message = `needs ${writeVariables([missing])}, which has no value: ${help}`
   return void context.problem('VariableUnset', message, path)
 }

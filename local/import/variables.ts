@@ -48,6 +48,11 @@ export function fillVariables(parts: readonly Part[], lookup: Lookup): { text: s
   return { text }
 }
 
+/** The environment variable for an editor's input: `GITHUB_TOKEN` for `github-token`. */
+export function variableOfInput(id: string): string {
+  return id.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+}
+
 /** The text in the syntax of client configs. */
 export function writeVariables(parts: readonly Part[]): string {
   return parts.map(writePart).join('')
