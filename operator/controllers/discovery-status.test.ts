@@ -171,3 +171,24 @@ test('discovery reads back only its own part of a status', () => {
   assert.equal(discoveryPart({ conditions: [others] }), undefined)
   assert.deepEqual([isObservedAt(written, 3), isObservedAt(written, 4)], [true, false])
 })
+
+test('messages that are cut within a character are well-formed, as the API server stores them', () => {
+  const long = `${'x'.repeat(999)}😀`
+  const failed = failedStatus(server(), new Fault('upstream_protocol', long), true, undefined)
+  const none = { ...catalog, tools: [], invalid: [] }
+  const found = discoveredStatus(
+    server(),
+    listOf({
+      ...none,
+      incomplete: [{ list: 'prompts', message: long.slice('0 tools; prompts incomplete: '.length) }],
+    }),
+    new Map(),
+    undefined,
+    NOW,
+  )
+  for (const { conditions } of [failed, found])
+    assert.deepEqual(
+      conditions.map(({ message }) => [message.length, message.isWellFormed()]),
+      [[1_000, true]],
+    )
+})

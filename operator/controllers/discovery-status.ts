@@ -169,5 +169,6 @@ function condition(
   message: string,
 ): PlannedCondition {
   const { generation: observedGeneration } = metadata
-  return { type: CONDITION.toolsDiscovered, status, reason, message, observedGeneration }
+  const stored = message.toWellFormed()
+  return { type: CONDITION.toolsDiscovered, status, reason, message: stored, observedGeneration }
 }

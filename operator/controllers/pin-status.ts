@@ -78,5 +78,6 @@ function condition(
   status: 'True' | 'False' = 'False',
 ): PlannedCondition {
   const { generation: observedGeneration } = metadata
-  return { type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS), observedGeneration }
+  const stored = message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+  return { type, status, reason, message: stored, observedGeneration }
 }

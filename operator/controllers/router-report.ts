@@ -39,7 +39,7 @@ const search = z
   .optional()
   .catch(undefined)
 
-const text = (longest: number) => z.string().transform(value => value.slice(0, longest))
+const text = (longest: number) => z.string().transform(value => value.slice(0, longest).toWellFormed())
 /** Like `search`, dropped if its form is not known. */
 const access = z
   .object({

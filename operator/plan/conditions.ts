@@ -24,7 +24,7 @@ const NOT_STUCK: readonly string[] = [
 const MAX_PROBLEMS = 5
 const MAX_ANSWER_CHARACTERS = 1_000
 /** The API server allows 32,768. */
-const MAX_MESSAGE_CHARACTERS = 8_000
+export const MAX_MESSAGE_CHARACTERS = 8_000
 
 /** The problem of an object of another owner that has a name which the plan needs. */
 export function takenProblem({ kind, name, owner }: Taken): Problem {
@@ -120,7 +120,9 @@ export function condition(
   { reason, message }: Verdict,
   observedGeneration: number,
 ): PlannedCondition {
-  return { type, status, reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS), observedGeneration }
+  // The API server stores U+FFFD for half of a character, so that the status would differ from the planned one for ever.
+  const stored = message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+  return { type, status, reason, message: stored, observedGeneration }
 }
 
 /** The first problems with their paths, in one line. */

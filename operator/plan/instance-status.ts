@@ -44,7 +44,7 @@ function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Ve
   if (!trouble) return undefined
   // Further lines are output of the process, which may show the user's Secret.
   const [message = ''] = trouble.message.split('\n')
-  return { reason: trouble.reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS) }
+  return { reason: trouble.reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() }
 }
 
 /** The problems of users as routers report them to agents. `messages`: by reason. */
