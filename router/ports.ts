@@ -248,7 +248,7 @@ function keptResults(
 /** The options of the admin port only. */
 function adminOptions(
   given: PortsOptions,
-  { host, port, pod, gateway, missing, stale, authenticate, logins }: AdminPort,
+  { host, port, pod, gateway, missing, stale, authenticate, callsForSidecars, logins }: AdminPort,
   key: string | Uint8Array,
   { access, limits }: { access: Access; limits: Limits },
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wakes' | 'logins'> {
@@ -279,6 +279,7 @@ function adminOptions(
       ),
     sidecars: authenticate && {
       authenticate,
+      callsForSidecars,
       served,
       seenBy: access,
       audit: given.audit,

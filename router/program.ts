@@ -70,7 +70,7 @@ export type RunningRouter = { router: Router; close(): Promise<void> }
 /** Resolves once the ports are open. Throws if the router cannot start. */
 async function startProgram(settings: RouterSettings, log: Log): Promise<RunningRouter> {
   const { gateway, pod, host, port, adminPort, allowedHosts, debug, sessionKeyFile, modelFile } = settings
-  const { podAddress: address, peers: name } = settings
+  const { podAddress: address, peers: name, trustedCertificates, remotes } = settings
   const feeding = settings.catalog
     ? feedByGateway(settings.catalog, settings, log)
     : await feedByKubernetes(settings, log)
@@ -104,6 +104,7 @@ async function startProgram(settings: RouterSettings, log: Log): Promise<Running
         name === undefined ? undefined : createPeers({ name, port: adminPort, own: address }, systemClock),
       own: address === undefined ? undefined : originAt(address, adminPort),
       logins: feeding.logins,
+      callsForSidecars: url => trustedCertificates !== undefined || remotes.proxyFor?.(url) !== undefined,
     },
     credentials: { secret, accounts, remotes: settings.remotes },
     logins: feeding.logins?.host,

@@ -30,6 +30,7 @@ import {
   type SemanticDependencies,
 } from './semantic/semantic.ts'
 import { semanticMetrics } from './semantic/semantic-metrics.ts'
+import type { CallsForSidecars } from './source/catalog-index.ts'
 import { createNewest } from './source/newest.ts'
 import type { Source } from './source/source.ts'
 import { createSwaps } from './swaps.ts'
@@ -90,6 +91,8 @@ export type AdminPort = {
   stale?: () => string | undefined
   /** Lets sidecars read the catalog and call servers. Absent: nothing is served to them. */
   authenticate?: Authenticator
+  /** Default: sidecars call every server themselves that they can. */
+  callsForSidecars?: CallsForSidecars
   /** Whether a token is the operator's, which asks for the console's data. Absent: nothing is kept for a console. */
   console?: Authenticator
   /** Origins of the admin ports of this gateway's routers, with or without this one. Absent: there are no others. */

@@ -10,6 +10,7 @@ import { loginRefused } from '../audit/of-http.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { addOperatorConsole, type OperatorConsole } from '../console/for-operator.ts'
 import type { ClusterLogins } from '../logins/cluster-logins.ts'
+import type { CallsForSidecars } from '../source/catalog-index.ts'
 import type { Newest } from '../source/newest.ts'
 import type { WakeRequests } from '../waking/wake-requests.ts'
 import { type AppOptions, createApp, type HttpServer, type OnRequest, respond } from './app.ts'
@@ -63,6 +64,7 @@ type Sidecars = Omit<FrontOptions, 'log' | 'clock'> & {
   audit: NonNullable<McpRouteOptions['audit']>
   /** The catalog as a pod's ServiceAccount sees it. */
   seenBy: (catalog: Catalog, identity: Identity) => Catalog
+  callsForSidecars?: CallsForSidecars
 }
 
 /** Listens at once. Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
@@ -84,14 +86,15 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   addQuotaPage(app, options.exchanging)
   if (options.console) addOperatorConsole(app, options.console)
   if (sidecars) {
-    const { served, seenBy, audit } = sidecars
+    const { served, seenBy, audit, callsForSidecars } = sidecars
     const authenticate = admittedBy(sidecars)
     const onRequest = guardedBy(authenticate, sidecars)
     // The guard has just authenticated the same credential, so this is a cached result.
     const identify: Identify = (_access, authorization) => authenticate(authorization)
     const openRequests = createOpenRequests(identify)
     void reviewOpenRequests(openRequests, { served, clock: options.clock, log: options.log }, app.draining)
-    addCatalogPages(app, { served, onRequest, authenticate, seenBy, clock: options.clock })
+    const pages = { served, onRequest, authenticate, seenBy, clock: options.clock, callsForSidecars }
+    addCatalogPages(app, pages)
     addMcpRoute(app, {
       url: '/servers/:server/mcp',
       onRequest,

@@ -9,7 +9,7 @@ import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { CATALOG_PATH, catalogIndexOf } from '../source/catalog-index.ts'
+import { CATALOG_PATH, type CallsForSidecars, catalogIndexOf } from '../source/catalog-index.ts'
 import type { Newest } from '../source/newest.ts'
 import { podCatalog } from '../source/pod-catalog.ts'
 import type { Snapshot } from '../source/source.ts'
@@ -22,6 +22,7 @@ export type CatalogPagesOptions = {
   authenticate: Authenticator
   seenBy: (catalog: Catalog, identity: Identity) => Catalog
   clock: Clock
+  callsForSidecars?: CallsForSidecars
 }
 
 type Page = { etag: string; body: Buffer }
@@ -48,8 +49,9 @@ export function addCatalogPages(app: App, options: CatalogPagesOptions): void {
 /** The part of a catalog that the sender of a request may see. Rejects if the sender is no longer admitted. */
 type Seen = (request: FastifyRequest, catalog: Catalog) => Promise<Snapshot>
 
-function addIndexPage(app: App, { served, onRequest, clock }: CatalogPagesOptions, seen: Seen): void {
-  const page = cached((of: Snapshot) => pageOf(catalogIndexOf(of)))
+function addIndexPage(app: App, options: CatalogPagesOptions, seen: Seen): void {
+  const { served, onRequest, clock, callsForSidecars } = options
+  const page = cached((of: Snapshot) => pageOf(catalogIndexOf(of, callsForSidecars)))
 
   /** The first page whose etag differs from `etag`; undefined if there was none in time. `gone`: aborts when the caller goes away. */
   async function newer(

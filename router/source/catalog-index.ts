@@ -14,22 +14,32 @@ export type CatalogIndex = {
   catalogs: Record<string, string>
 }
 
-export function catalogIndexOf({ generation, config, catalogs }: Snapshot): CatalogIndex {
+/** Whether the gateway calls servers at this address for sidecars, because they cannot: only its routers have the proxy or certificates for it. */
+export type CallsForSidecars = (url: URL) => boolean
+
+export function catalogIndexOf(
+  { generation, config, catalogs }: Snapshot,
+  callsForSidecars: CallsForSidecars = () => false,
+): CatalogIndex {
   return {
     generation,
-    config: { ...config, servers: config.servers.map(forSidecar) },
+    config: { ...config, servers: config.servers.map(server => forSidecar(server, callsForSidecars)) },
     catalogs: Object.fromEntries([...catalogs].map(([server, catalog]) => [server, catalogVersion(catalog)])),
   }
 }
 
-/** A sidecar calls a server directly if it needs no Secret, does not distinguish users and is not run by the operator. It calls the others through the gateway. */
-function forSidecar(server: RouterServer): RouterServer {
+/**
+ * A sidecar calls a server directly if it needs no Secret, proxy or certificates, does not distinguish users and is not run by the operator. It
+ * calls the others through the gateway.
+ */
+function forSidecar(server: RouterServer, callsForSidecars: CallsForSidecars): RouterServer {
   const { endpoint } = server
   if (endpoint.kind !== 'http') return server
   const { headers = [], bearer, oauth, revision } = endpoint
   const needsSecret = bearer || oauth || headers.some(header => 'secret' in header)
+  const isOutOfReach = isOurPod(server, endpoint.url) || callsForSidecars(new URL(endpoint.url))
   // The gateway knows the pod as a user; the pod's own router knows nobody.
-  return needsSecret || server.sessions === 'perUser' || isOurPod(server, endpoint.url)
+  return needsSecret || server.sessions === 'perUser' || isOutOfReach
     ? { ...server, users: undefined, endpoint: { kind: 'gateway', revision } }
     : server
 }

@@ -11,7 +11,7 @@ import { createInProcessSource } from '../../router/source/in-process-source.ts'
 import type { Snapshot } from '../../router/source/source.ts'
 import { rule, SERVERS } from '../front/access-router.ts'
 import { legacy, post } from '../front/post.ts'
-import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
+import { echo, type FixtureServer, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { until } from '../support/until.ts'
 
@@ -36,7 +36,16 @@ const RULES = [
   only('blue', 'cobalt'),
 ]
 
-async function start(t: TestContext, access: Partial<AccessConfig>, options: Partial<RouterOptions> = {}) {
+type Options = Partial<RouterOptions> & {
+  callsForSidecars?: (url: URL) => boolean
+  servers?: Record<string, FixtureServer>
+}
+
+async function start(
+  t: TestContext,
+  access: Partial<AccessConfig>,
+  { callsForSidecars, servers = SERVERS, ...options }: Options = {},
+) {
   const source = createInProcessSource()
   const router = await startRouter({
     source,
@@ -50,6 +59,7 @@ async function start(t: TestContext, access: Partial<AccessConfig>, options: Par
       pod: 'tools-gateway-0',
       gateway: 'tools',
       missing: () => [],
+      callsForSidecars,
       authenticate: async shown =>
         PODS[shown?.replace('Bearer ', '') ?? ''] ?? { status: 401, reason: 'UnknownToken', message: 'No.' },
     },
@@ -59,7 +69,8 @@ async function start(t: TestContext, access: Partial<AccessConfig>, options: Par
   let generation = 0
   const publish = async (changed: Partial<AccessConfig>, routers?: number) => {
     generation++
-    source.publish(snapshotOf(SERVERS, { access: { ...OPEN_ACCESS, ...changed }, routers }, generation))
+    const config = { access: { ...OPEN_ACCESS, ...changed }, routers }
+    source.publish(snapshotOf(servers, config, generation))
     await until(() => router.catalog()?.generation === generation)
   }
   await publish(access)
@@ -180,4 +191,14 @@ test('a router that ends tells a pod that knows its catalog that nothing changed
   assert.deepEqual([knowing.status, knowing.headers.get('etag')], [304, etag])
   assert.deepEqual([fresh.status, fresh.headers.get('retry-after')], [503, '1'])
   assert.match(said, /This router ends; try again in a second/)
+})
+
+test('a pod calls a remote server through the gateway if only the gateway has a proxy for it', async t => {
+  const url = 'https://far.example.com/mcp'
+  const endpoint = { kind: 'http', transport: 'streamable-http', url, revision: '1' } as const
+  const servers = { vermilion: { ...SERVERS.vermilion, server: { endpoint } } }
+  const callsForSidecars = ({ hostname }: URL) => hostname === 'far.example.com'
+  const { get } = await start(t, { auth: ACCOUNTS, rules: RULES }, { callsForSidecars, servers })
+  const { config } = JSON.parse((await get('red')).text)
+  assert.deepEqual(config.servers[0].endpoint, { kind: 'gateway', revision: '1' })
 })
