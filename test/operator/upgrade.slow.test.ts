@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { V1Deployment } from '@kubernetes/client-node'
-import type { Kube } from '../../core/kube/object.ts'
+import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { until } from '../support/until.ts'
@@ -55,6 +55,30 @@ test('a server with a changed manifest does not wait for its turn; after a resta
   await upgrade(world, 'portolan/portolan:next')
   await world.quiet()
   assert.ok(!(await changed(world)).includes(third))
+})
+
+test('a server that waits for its turn gets its number of instances, and keeps its pod template', {
+  skip,
+}, async t => {
+  const world = await readyWorld(t, 'scaled')
+  await upgrade(world, 'portolan/portolan:next')
+  const [first = ''] = await untilChanged(world, 1)
+  const [waiting = '', third = ''] = NAMES.filter(name => name !== first)
+  await world.until(waiting, server => reasonOf(server, 'Progressing') === 'UpdateQueued')
+  const before = await deployment(world, waiting)
+  const metadata = { name: `mcp-${waiting}`, namespace: world.namespace }
+  const scaled = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 3 } }
+  await world.client.apply(scaled as KubeObject, { fieldManager: 'someone', force: true })
+  await until(async () => (await deployment(world, waiting))?.spec?.replicas === 1)
+  await world.quiet()
+  const after = await deployment(world, waiting)
+  assert.deepEqual(after?.spec, before?.spec)
+  await world.roll(`mcp-${first}`, 1)
+  await until(`the turn of ${waiting}`, async () => {
+    await world.roll(`mcp-${third}`, 1)
+    return JSON.stringify((await deployment(world, waiting))?.spec?.template).includes('portolan:next')
+  })
+  assert.equal((await deployment(world, waiting))?.spec?.replicas, 1)
 })
 
 test('as many servers roll at a time as servers.upgrade says', { skip }, async t => {
