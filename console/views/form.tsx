@@ -1,5 +1,5 @@
 /** A form for a schema: required fields first, optional ones folded, and JSON if no kind of field fits. */
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { plain } from '../format.ts'
 import { ABSENT, type Draft, emptyDraft, type Field, type Property } from '../schema-form.ts'
 
@@ -22,12 +22,14 @@ export function ObjectForm({ field, draft, onDraft }: Editing<Field & { kind: 'o
   const required = field.properties.filter(({ isRequired }) => isRequired)
   const optional = field.properties.filter(({ isRequired }) => !isRequired)
   const isGiven = optional.some(({ name }) => (current.of.get(name) ?? ABSENT).kind !== 'absent')
+  // Stays as it is when a field becomes empty, so that a field does not disappear while somebody types in it.
+  const [isOpen, setOpen] = useState(isGiven || required.length === 0)
   const more = Object.keys(current.rest).length
   return (
     <div class="fields">
       {required.map(row)}
       {optional.length > 0 && (
-        <details open={isGiven || required.length === 0 || undefined}>
+        <details open={isOpen || isGiven} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>
             {optional.length} optional {optional.length === 1 ? 'argument' : 'arguments'}
           </summary>

@@ -4,8 +4,8 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { serve } from './serve.ts'
 
-/** `tools` contains descriptions by tool name. */
-export type Offer = { tools: Record<string, string>; instructions?: string }
+/** `tools` contains descriptions by tool name. `inputSchema`: of all tools; default: a required text. */
+export type Offer = { tools: Record<string, string>; instructions?: string; inputSchema?: z.ZodObject }
 
 export type ChangingServer = { url: string; offer: Offer; close(): Promise<void> }
 
@@ -13,10 +13,10 @@ export type ChangingServer = { url: string; offer: Offer; close(): Promise<void>
 export async function startChanging(offer: Offer): Promise<ChangingServer> {
   const changing = { offer }
   const handler = createMcpHandler(() => {
-    const { tools, instructions } = changing.offer
+    const { tools, instructions, inputSchema = z.object({ text: z.string() }) } = changing.offer
     const server = new McpServer({ name: 'changing', version: '1.0.0' }, { instructions })
     for (const [name, description] of Object.entries(tools))
-      server.registerTool(name, { description, inputSchema: z.object({ text: z.string() }) }, args => ({
+      server.registerTool(name, { description, inputSchema }, args => ({
         content: [{ type: 'text', text: `${name}: ${args.text}` }],
       }))
     return server
