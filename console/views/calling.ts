@@ -9,7 +9,8 @@ export type Stage =
   | { at: 'ready' }
   | { at: 'confirm' }
   | { at: 'running'; stop: AbortController }
-  | { at: 'asking'; questions: Question[]; requestState: unknown }
+  /** `answer` continues the call as it was sent, whatever was edited since. */
+  | { at: 'asking'; questions: Question[]; answer(inputResponses: JsonObject): void }
   /** `before`: keys of the calls that were in the log when this one began. */
   | { at: 'done'; result: JsonObject; before: ReadonlySet<string> }
   | { at: 'failed'; message: string }
@@ -31,8 +32,10 @@ export async function send(
       signal: stop.signal,
     })
     const questions = questionsIn(result)
-    if (questions) setStage({ at: 'asking', questions, requestState: result.requestState })
-    else setStage({ at: 'done', result, before })
+    if (!questions) return setStage({ at: 'done', result, before })
+    const answer = (inputResponses: JsonObject) =>
+      void send(store, profile, { ...params, inputResponses, requestState: result.requestState }, setStage)
+    setStage({ at: 'asking', questions, answer })
   } catch (error) {
     const message = stop.signal.aborted ? 'The call was stopped.' : (error as Error).message
     setStage({ at: 'failed', message })

@@ -30,10 +30,11 @@ export function Script() {
   useEffect(() => unlessBlocked(() => sessionStorage.setItem(STORAGE_KEY, code)), [code])
   const given = inputOf(input)
   const profile = state?.profile ?? 'hierarchical'
-  const run = (answers: JsonObject = {}) => {
-    if (given.problem !== undefined) return
+  const isReady = given.problem === undefined && code.trim() !== '' && stage.at !== 'running'
+  const run = () => {
+    if (!isReady) return
     const args: JsonObject = { code, ...(given.value !== undefined && { input: given.value }) }
-    void send(store, profile, { name: scriptToolIn(profile), arguments: args, ...answers }, setStage)
+    void send(store, profile, { name: scriptToolIn(profile), arguments: args }, setStage)
   }
   const report = stage.at === 'done' ? reportOf(stage.result) : undefined
   if (!runsScripts(state)) return <NoScripts />
@@ -52,11 +53,11 @@ export function Script() {
             run()
           }}
         >
-          <Editor code={code} onCode={setCode} onRun={() => run()} wrong={report?.line} />
+          <Editor code={code} onCode={setCode} onRun={run} wrong={report?.line} />
           <Input text={input} onText={setInput} problem={given.problem} />
-          <Actions stage={stage} isReady={given.problem === undefined && code.trim() !== ''} />
+          <Actions stage={stage} isReady={isReady} />
         </form>
-        <Result stage={stage} report={report} run={run} />
+        <Result stage={stage} report={report} />
       </div>
     </>
   )
@@ -79,7 +80,7 @@ function Input({ text, onText, problem }: { text: string; onText(text: string): 
 function Actions({ stage, isReady }: { stage: Stage; isReady: boolean }) {
   return (
     <div class="actions">
-      <button type="submit" class="primary" disabled={!isReady || stage.at === 'running'}>
+      <button type="submit" class="primary" disabled={!isReady}>
         Run
       </button>
       {stage.at === 'running' && (
@@ -92,8 +93,7 @@ function Actions({ stage, isReady }: { stage: Stage; isReady: boolean }) {
   )
 }
 
-function Result(props: { stage: Stage; report?: ScriptReport; run(answers: JsonObject): void }) {
-  const { stage, report, run } = props
+function Result({ stage, report }: { stage: Stage; report?: ScriptReport }) {
   return (
     <section aria-labelledby="result" aria-live="polite">
       <h2 id="result">Result</h2>
@@ -101,11 +101,7 @@ function Result(props: { stage: Stage; report?: ScriptReport; run(answers: JsonO
       {stage.at === 'running' && <p class="quiet">The script runs…</p>}
       {stage.at === 'failed' && <p class="problem">{plain(stage.message)}</p>}
       {stage.at === 'asking' && (
-        <Questions
-          server="The script"
-          questions={stage.questions}
-          onAnswers={inputResponses => run({ inputResponses, requestState: stage.requestState as string })}
-        />
+        <Questions server="The script" questions={stage.questions} onAnswers={stage.answer} />
       )}
       {report && <Report report={report} />}
     </section>

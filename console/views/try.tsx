@@ -49,8 +49,8 @@ function Trial({ tool }: { tool: ConsoleToolDetail }) {
     () => store.choose({ args: JSON.stringify(args) === '{}' ? '' : JSON.stringify(args) }),
     [JSON.stringify(args)],
   )
-  const run = (sent: JsonObject, answers: JsonObject = {}) => call(store, tool, sent, answers, setStage)
-  const begin = () => (notes.includes('destructive') ? setStage({ at: 'confirm' }) : run(args))
+  const run = () => call(store, tool, args, setStage)
+  const begin = () => (notes.includes('destructive') ? setStage({ at: 'confirm' }) : run())
   return (
     <div class="trial">
       <section aria-labelledby="arguments">
@@ -81,7 +81,7 @@ function Trial({ tool }: { tool: ConsoleToolDetail }) {
           </div>
         </form>
       </section>
-      <Result tool={tool} stage={stage} onStage={setStage} run={answers => run(args, answers)} />
+      <Result tool={tool} stage={stage} onStage={setStage} run={run} />
     </div>
   )
 }
@@ -90,8 +90,7 @@ type ResultProps = {
   tool: ConsoleToolDetail
   stage: Stage
   onStage(stage: Stage): void
-  /** Calls the tool, or continues a call with the answers to its server's questions. */
-  run(answers?: JsonObject): void
+  run(): void
 }
 
 function Result({ tool: { server, name, path }, stage, onStage, run }: ResultProps) {
@@ -108,7 +107,7 @@ function Result({ tool: { server, name, path }, stage, onStage, run }: ResultPro
             irreversible.
           </p>
           <div class="actions">
-            <button type="button" ref={focused} onClick={() => run()}>
+            <button type="button" ref={focused} onClick={run}>
               Call it
             </button>
             <button type="button" onClick={() => onStage({ at: 'ready' })}>
@@ -118,11 +117,7 @@ function Result({ tool: { server, name, path }, stage, onStage, run }: ResultPro
         </div>
       )}
       {stage.at === 'asking' && (
-        <Questions
-          server={server}
-          questions={stage.questions}
-          onAnswers={inputResponses => run({ inputResponses, requestState: stage.requestState as string })}
-        />
+        <Questions server={server} questions={stage.questions} onAnswers={stage.answer} />
       )}
       {stage.at === 'done' && <Done result={stage.result} path={path} before={stage.before} />}
     </section>
@@ -156,17 +151,16 @@ function isOwnCall(call: ConsoleCall, path: string, before: ReadonlySet<string>)
 const ONLY_SCRIPTS =
   'In the profile code agents call tools only by scripts. To try tools here, let the gateway serve another profile too.'
 
-/** Calls the tool in the first served profile but `code`. `answers`: fields that continue a call whose server asked questions. */
+/** Calls the tool in the first served profile but `code`. */
 function call(
   store: Store,
   tool: ConsoleToolDetail,
-  sent: JsonObject,
-  answers: JsonObject,
+  args: JsonObject,
   setStage: (stage: Stage) => void,
 ): void {
   const profile = store.known.value.state?.served.find(name => name !== 'code') ?? 'code'
-  const called = callIn(profile, tool.path, tool.declaration.listedName, sent)
-  if (called) void send(store, profile, { ...called, ...answers }, setStage)
+  const called = callIn(profile, tool.path, tool.declaration.listedName, args)
+  if (called) void send(store, profile, called, setStage)
   else setStage({ at: 'failed', message: ONLY_SCRIPTS })
 }
 

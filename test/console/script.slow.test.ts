@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { scriptCommand } from '../support/manifests.ts'
 import { violationsOf } from './axe.ts'
 import { openBrowser, openPage, skipBrowser, visit } from './browser.ts'
 import { type ConsoleGateway, startConsole } from './gateway.ts'
@@ -117,5 +118,41 @@ test('without code mode no link leads to the page of scripts, and its address sa
   await visit(page, plain.base, '/script')
   await page.getByText('spec.code.enabled').waitFor()
   assert.equal(await page.getByRole('link', { name: 'Script', exact: true }).count(), 0)
+  await end()
+})
+
+test('while a script runs, or without code, Ctrl+Enter starts none', { skip }, async () => {
+  const { page, end } = await openPage(browser, gateway.base)
+  let started = 0
+  page.on('request', request => {
+    if (request.method() === 'POST') started++
+  })
+  await visit(page, gateway.base, '/script')
+  await page.getByLabel(/^Code/).fill(' ')
+  await page.getByLabel(/^Code/).press('Control+Enter')
+  await page.getByText('No script has run yet.').waitFor()
+  await run(page, 'return tools.polite.hang({})')
+  await page.getByText('The script runs…').waitFor()
+  await page.getByLabel(/^Code/).press('Control+Enter')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('The call was stopped.').waitFor()
+  assert.equal(started, 1)
+  await end()
+})
+
+test('the answer to the question of a script belongs to the code that ran, also if it was edited since', {
+  skip,
+}, async t => {
+  const sharp = scriptCommand('test/upstreams/rude/server.mjs', 'destructive')
+  const asking = await startConsole({ sharp }, {}, ALLOWED.split('---')[0])
+  t.after(asking.close)
+  const { page, end } = await openPage(browser, asking.base)
+  await visit(page, asking.base, '/script')
+  await run(page, `return tools.sharp.echo({ text: 'as it ran' })`)
+  const accept = page.getByRole('button', { name: 'Accept' })
+  await page.getByLabel(/^allow/).selectOption({ label: 'once' })
+  await page.getByLabel(/^Code/).fill('return 1')
+  await accept.click()
+  await page.locator('.answer', { hasText: 'as it ran' }).waitFor()
   await end()
 })
