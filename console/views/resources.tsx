@@ -137,21 +137,22 @@ function Preview({ resource }: { resource: ConsoleResource }) {
 function ResourceContent({ uri, watchable }: { uri: string; watchable: boolean }) {
   const { mcpOptions } = useStore()
   const [isWatched, setWatched] = useState(false)
-  const [changedAt, setChangedAt] = useState<number>()
+  const [changes, setChanges] = useState<{ number: number; lastAt?: number }>({ number: 0 })
   const [problem, setProblem] = useState<string>()
-  const loaded = useLoaded<JsonObject>(`${uri} ${changedAt ?? ''}`, () =>
-    request('resources/read', { uri }, mcpOptions()),
+  const loaded = useLoaded<JsonObject>(
+    uri,
+    () => request('resources/read', { uri }, mcpOptions()),
+    `${changes.number}`,
   )
   useEffect(() => {
     if (!isWatched) return
     const stop = new AbortController()
     setProblem(undefined)
-    listen(uri, () => setChangedAt(Date.now()), { ...mcpOptions(), signal: stop.signal }).catch(
-      (error: Error) => {
-        if (!stop.signal.aborted) setProblem(error.message)
-        setWatched(false)
-      },
-    )
+    const changed = () => setChanges(({ number }) => ({ number: number + 1, lastAt: Date.now() }))
+    listen(uri, changed, { ...mcpOptions(), signal: stop.signal }).catch((error: Error) => {
+      if (!stop.signal.aborted) setProblem(error.message)
+      setWatched(false)
+    })
     return () => stop.abort()
   }, [isWatched, uri])
   return (
@@ -165,7 +166,7 @@ function ResourceContent({ uri, watchable }: { uri: string; watchable: boolean }
             {isWatched ? 'Watched' : 'Watch'}
           </button>
         )}
-        {changedAt !== undefined && <span class="note">changed at {clock(changedAt)}</span>}
+        {changes.lastAt !== undefined && <span class="note">changed at {clock(changes.lastAt)}</span>}
         {problem !== undefined && <span class="bad">{plain(problem, 200)}</span>}
       </div>
       <Content of={loaded}>{result => <Answer result={result} />}</Content>

@@ -73,7 +73,9 @@ test('only pictures that cannot run scripts are shown, from a blob URL', { skip 
   await end()
 })
 
-test('a resource that is watched is read again when its server says that it changed', { skip }, async () => {
+test('a resource that is watched is read again, in the same view, when its server says that it changed', {
+  skip,
+}, async () => {
   const { page, end } = await openPage(browser, gateway.base)
   await visit(page, gateway.base, '/resources')
   await page.getByRole('link', { name: 'changing note' }).click()
@@ -81,8 +83,11 @@ test('a resource that is watched is read again when its server says that it chan
   assert.deepEqual(await violationsOf(page), [])
   await page.getByRole('button', { name: 'Watch', exact: true }).click()
   await page.getByRole('button', { name: 'Watched' }).waitFor()
+  await page.getByRole('button', { name: 'JSON', exact: true }).click()
   await changedUntil(page, /changed at/)
   await page.locator('.answer', { hasText: /version [2-9]/ }).waitFor()
+  const json = page.getByRole('button', { name: 'JSON', exact: true })
+  assert.equal(await json.getAttribute('aria-pressed'), 'true')
   await page.getByRole('button', { name: 'Watched' }).click()
   await page.getByRole('button', { name: 'Watch', exact: true }).waitFor()
   await end()
