@@ -5,7 +5,7 @@ import { addressOf } from '../cluster.ts'
 import { clock, plain } from '../format.ts'
 import { runsScripts } from '../live.ts'
 import { hashOf, type Page } from '../route.ts'
-import { createStore, StoreProvider, useStore } from '../store.ts'
+import { createStore, type Store, StoreProvider, useStore } from '../store.ts'
 import { Log } from './log.tsx'
 import { Overview } from './overview.tsx'
 import { Content, useLoaded } from './parts.tsx'
@@ -92,7 +92,17 @@ function PageContent({ page }: { page: Page }) {
   const { cluster: data, unreachable } = cluster?.value ?? {}
   if (page === 'gateways') return data ? <Lazy key="gateways" load={loadGateways} /> : null
   if (refused.value !== undefined) return <Login why={refused.value} />
-  if (known.value.state) return <Pages page={page} />
+  if (known.value.state)
+    return (
+      <>
+        {unreachable !== undefined && (
+          <p class="problem" role="alert">
+            {plain(unreachable, 500)} What follows may be old.
+          </p>
+        )}
+        <Pages page={page} />
+      </>
+    )
   if (unreachable === undefined) return null
   return (
     <>
@@ -142,10 +152,9 @@ function Lazy({ load }: { load: () => Promise<ComponentType> }) {
 }
 
 function Top() {
-  const { known, lostSince, theme, cluster } = useStore()
+  const store = useStore()
+  const { known, lostSince, theme, cluster } = store
   const { state } = known.value
-  const isOpen = state !== undefined || cluster?.value.cluster !== undefined
-  const word = !isOpen ? 'connecting' : (state?.ready ?? true) ? 'ready' : 'starting'
   const next = { system: 'light', light: 'dark', dark: 'system' } as const
   return (
     <header class="top">
@@ -163,7 +172,9 @@ function Top() {
         </span>
       )}
       <span class={lostSince.value === undefined ? 'word' : 'word bad'} role="status">
-        {lostSince.value === undefined ? word : `Disconnected since ${clock(lostSince.value)}, reconnecting`}
+        {lostSince.value === undefined
+          ? stateWord(store)
+          : `Disconnected since ${clock(lostSince.value)}, reconnecting`}
       </span>
       <button
         type="button"
@@ -177,6 +188,14 @@ function Top() {
       </button>
     </header>
   )
+}
+
+function stateWord({ known, cluster, gateway, refused }: Store): string {
+  const { state } = known.value
+  if (cluster?.value.unreachable !== undefined) return 'unreachable'
+  if (refused.value !== undefined) return 'not logged in'
+  if (cluster && gateway === undefined) return cluster.value.cluster ? 'ready' : 'connecting'
+  return !state ? 'connecting' : state.ready ? 'ready' : 'starting'
 }
 
 /** Chooses a gateway by loading another URL, so that nothing of the previous one stays in memory, least of all a token. */

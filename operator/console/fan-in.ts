@@ -35,17 +35,19 @@ const NO_ROUTER = 'No router of this gateway is ready: its conditions say why.'
 /** Runs until the signal aborts; never rejects. */
 export async function joinRouters(options: FanInOptions, signal: AbortSignal): Promise<void> {
   const { routers, send, clock } = options
+  /** The pods of routers with an open stream. */
+  const answering = new Set<string>()
   const ids = readIds(options.lastEventId)
   const streams = new Map<string, AbortController>()
-  let sentPods = ''
+  let sentPods: string | undefined
   while (!signal.aborted) {
     const all = routers()
     const pods = all.map(({ pod }) => pod)
     // Pages send all ids in a header, which must not grow with every rollout.
     for (const pod of ids.keys()) if (!pods.includes(pod)) ids.delete(pod)
-    if (pods.join() !== sentPods || sentPods === '') {
+    if (pods.join() !== sentPods) {
+      send('routers', JSON.stringify({ pods }))
       if (pods.length === 0) send('unreachable', JSON.stringify({ error: NO_ROUTER }))
-      else send('routers', JSON.stringify({ pods }))
       sentPods = pods.join()
     }
     for (const [key, stop] of streams)
@@ -57,27 +59,35 @@ export async function joinRouters(options: FanInOptions, signal: AbortSignal): P
       if (streams.has(keyOf(router))) continue
       const gone = new AbortController()
       streams.set(keyOf(router), gone)
-      void followRouter(router, options, ids, AbortSignal.any([gone.signal, signal]))
+      void followRouter(router, options, { ids, answering }, AbortSignal.any([gone.signal, signal]))
     }
     await delay(clock, POLL_MS, signal).catch(() => {})
   }
 }
 
-/** Forwards the events of a router, over a new stream whenever one has ended, until the signal aborts or the router refuses the person. */
+/**
+ * Forwards the events of a router, over a new stream whenever one has ended, until the signal aborts or the router refuses the person. The page
+ * is told that the router does not answer only if no other answers.
+ */
 async function followRouter(
   router: Router,
   options: FanInOptions,
-  ids: Map<string, string>,
+  { ids, answering }: { ids: Map<string, string>; answering: Set<string> },
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, send } = options
+  const { clock, random } = options
+  const send: FanInOptions['send'] = (event, data, id) => {
+    if (event !== 'unreachable' || answering.size === 0) options.send(event, data, id)
+  }
   let failures = 0
   const onOpen = () => {
     failures = 0
+    answering.add(keyOf(router))
   }
   while (!signal.aborted) {
     try {
-      const outcome = await read(router, options, ids, onOpen, signal)
+      const reading = read(router, { ...options, send }, ids, onOpen, signal)
+      const outcome = await reading.finally(() => answering.delete(keyOf(router)))
       if (outcome === 'refused') return
     } catch (error) {
       if (!signal.aborted) send('unreachable', JSON.stringify({ error: messageOf(error) }))
