@@ -200,25 +200,33 @@ function stateWord({ known, cluster, gateway, refused }: Store): string {
 
 /** Chooses a gateway by loading another URL, so that nothing of the previous one stays in memory, least of all a token. */
 function GatewayChoice() {
-  const { cluster, gateway } = useStore()
+  const { cluster, gateway = '' } = useStore()
+  const [chosen, setChosen] = useState(gateway)
   const all = cluster?.value.cluster?.gateways.map(({ namespace, name }) => `${namespace}/${name}`) ?? []
-  const known = gateway === undefined || all.includes(gateway) ? all : [gateway, ...all]
+  const known = gateway === '' || all.includes(gateway) ? all : [gateway, ...all]
   return (
-    <select
-      class="choice"
-      aria-label="Gateway"
-      value={gateway ?? ''}
-      onChange={({ currentTarget: { value } }) =>
-        location.assign(addressOf(value === '' ? undefined : value))
-      }
+    <form
+      class="gateways"
+      onSubmit={event => {
+        event.preventDefault()
+        location.assign(addressOf(chosen === '' ? undefined : chosen))
+      }}
     >
-      <option value="">All gateways</option>
-      {known.map(one => (
-        <option key={one} value={one}>
-          {one}
-        </option>
-      ))}
-    </select>
+      <select
+        class="choice"
+        aria-label="Gateway"
+        value={chosen}
+        onChange={({ currentTarget: { value } }) => setChosen(value)}
+      >
+        <option value="">All gateways</option>
+        {known.map(one => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+      <button type="submit">Open</button>
+    </form>
   )
 }
 

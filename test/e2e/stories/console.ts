@@ -133,6 +133,7 @@ async function callsAndLogs(page: Page, base: string): Promise<void> {
 
 async function tellsCallersApart(page: Page): Promise<void> {
   await page.getByLabel('Gateway').selectOption('shown/gated')
+  await page.getByRole('button', { name: 'Open', exact: true }).click()
   await page.getByRole('heading', { name: 'Log in' }).waitFor()
   await page.getByLabel('Bearer token').fill(TOKEN)
   await page.getByRole('button', { name: 'Continue' }).click()
