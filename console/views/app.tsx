@@ -28,6 +28,8 @@ const TITLES: readonly (readonly [Page, string])[] = [
   ['metrics', 'Metrics'],
   ['resources', 'Resources'],
 ]
+/** The key that opens the search is named where the search is. */
+const SEARCH_KEYS = { 'aria-keyshortcuts': 'Control+K Meta+K', title: 'Ctrl+K or ⌘K' }
 
 export function App() {
   const [store] = useState(createStore)
@@ -54,8 +56,13 @@ function Frame() {
   }, [where])
   useEffect(() => {
     const search = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof Element && event.target.matches('input, textarea, select')
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      if (
+        event.key.toLowerCase() !== 'k' ||
+        !(event.ctrlKey || event.metaKey) ||
+        event.altKey ||
+        event.shiftKey
+      )
+        return
       event.preventDefault()
       go('search')
     }
@@ -72,7 +79,11 @@ function Frame() {
         <ul>
           {titles.map(([key, title]) => (
             <li key={key}>
-              <a href={hashOf({ page: key })} aria-current={key === page ? 'page' : undefined}>
+              <a
+                href={hashOf({ page: key })}
+                aria-current={key === page ? 'page' : undefined}
+                {...(key === 'search' && SEARCH_KEYS)}
+              >
                 {title}
               </a>
             </li>

@@ -77,7 +77,7 @@ test('with the keyboard only, part of the path of a tool is enough to see why a 
   t.after(gateway.close)
   const { page, end } = await openPage(browser, gateway.base)
   await visit(page, gateway.base, '/overview')
-  await page.keyboard.press('/')
+  await page.keyboard.press('Control+k')
   await page.locator('input.query:focus').waitFor()
   await page.keyboard.type('wait for a moment')
   await page.locator('.whynot').waitFor()
