@@ -21,7 +21,8 @@ export function Answer({ result }: { result: JsonObject }) {
         </button>
       </div>
       {isRaw ? (
-        <pre>{plain(JSON.stringify(result, null, 2), MAX_CHARACTERS)}</pre>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+        <pre tabIndex={0}>{plain(JSON.stringify(result, null, 2), MAX_CHARACTERS)}</pre>
       ) : (
         <>
           {parts.map((part, at) => (
@@ -45,7 +46,8 @@ export function Answer({ result }: { result: JsonObject }) {
 function PartView({ part }: { part: Part }) {
   switch (part.kind) {
     case 'text':
-      return <pre>{plain(part.text, MAX_CHARACTERS)}</pre>
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+      return <pre tabIndex={0}>{plain(part.text, MAX_CHARACTERS)}</pre>
     case 'image':
       return <Picture {...part} />
     case 'link':

@@ -52,7 +52,7 @@ function Frame() {
   const where = `${page} ${item ?? ''}`
   useEffect(() => {
     document.title = `${titles.find(([key]) => key === page)?.[1] ?? 'Portolan'}${item === undefined ? '' : ` · ${plain(item, 80)}`} · Portolan`
-    content.current?.scrollTo(0, 0)
+    window.scrollTo(0, 0)
   }, [where])
   useEffect(() => {
     const search = (event: KeyboardEvent) => {

@@ -67,7 +67,10 @@ export function Arguments(props: {
       {text === undefined && (
         <>
           <p class="note">Will be sent:</p>
-          <pre class="sent">{plain(JSON.stringify(args, null, 2))}</pre>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+          <pre class="sent" tabIndex={0}>
+            {plain(JSON.stringify(args, null, 2))}
+          </pre>
         </>
       )}
       {problems.length > 0 && (

@@ -164,7 +164,8 @@ function Drawer({ call }: { call: ConsoleCall }) {
           withheld !== undefined ? (
             <p class="note">{withheld}</p>
           ) : (
-            <pre>{plain(JSON.stringify({ arguments: args, result }, null, 2))}</pre>
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+            <pre tabIndex={0}>{plain(JSON.stringify({ arguments: args, result }, null, 2))}</pre>
           )
         }
       </Content>

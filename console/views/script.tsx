@@ -168,9 +168,13 @@ function Report({ report }: { report: ScriptReport }) {
           ` · about ${count(keptTokens)} tokens of results that the agent does not get`}
       </p>
       <div class="answer">
-        <pre class={failed ? 'bad' : ''}>{plain(first, MAX_CHARACTERS)}</pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+        <pre tabIndex={0} class={failed ? 'bad' : ''}>
+          {plain(first, MAX_CHARACTERS)}
+        </pre>
         {more.map(text => (
-          <pre key={text} class="quiet">
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+          <pre key={text} tabIndex={0} class="quiet">
             {plain(text, MAX_CHARACTERS)}
           </pre>
         ))}

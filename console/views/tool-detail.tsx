@@ -42,7 +42,8 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
         </Link>
         {notes.length > 0 && ` · annotated as ${notes.join(', ')}`} · {count(tokens)} tokens
       </p>
-      <p class="description">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+      <p class="description" tabIndex={0}>
         {plain(description, 20_000) || 'It has no description, so searches find it only by its name.'}
       </p>
       <div class="actions">

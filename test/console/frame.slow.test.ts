@@ -1,0 +1,87 @@
+/** The frame around all pages: where a page begins, what the keyboard reaches and scrolls. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { scriptCommand } from '../support/manifests.ts'
+import { callTool } from '../support/mcp.ts'
+import { openBrowser, openPage, skipBrowser, visit } from './browser.ts'
+import { type ConsoleGateway, startConsole } from './gateway.ts'
+
+const skip = skipBrowser()
+const LOW = { viewport: { width: 1_280, height: 320 } }
+const GATEWAY = `
+apiVersion: portolan.dev/v1alpha1
+kind: McpGateway
+metadata: { name: scripted }
+spec: { code: { enabled: true }, audit: { payloads: full } }`
+/** Elements that scroll, when they are full, but that the keyboard does not reach in each browser. */
+const UNREACHED = `[...document.querySelectorAll('main pre, main .description')]
+  .filter(one => one.tabIndex !== 0).map(one => one.outerHTML.slice(0, 80))`
+/** Scrolls so that the first link of the overview is behind the header, and focuses the second one. */
+const SCROLL_BELOW_HEADER = `(() => {
+  const [first, second] = document.querySelectorAll('main a')
+  scrollBy(0, first.getBoundingClientRect().top - 4)
+  second.focus({ preventScroll: true })
+})()`
+const COVERED =
+  'document.activeElement.getBoundingClientRect().top < document.querySelector(".top").getBoundingClientRect().bottom'
+
+let browser: Browser
+let gateway: ConsoleGateway
+before(async () => {
+  if (skip) return
+  browser = await openBrowser()
+  const polite = scriptCommand('test/upstreams/rude/server.mjs', 'polite')
+  gateway = await startConsole({ polite: { ...polite, logging: { payloads: 'full' } } }, {}, GATEWAY)
+  await callTool(gateway.url, 'execute_mcp_tool', { tool_path: 'polite:echo', arguments: { text: 'ahoy' } })
+})
+after(async () => {
+  await browser?.close()
+  await gateway?.close()
+})
+
+const heightOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollHeight'))
+
+test('another page begins at its top', { skip }, async () => {
+  const { page, end } = await openPage(browser, gateway.base, LOW)
+  await visit(page, gateway.base, '/overview')
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await page.evaluate('location.hash = "#/servers/polite"')
+  await page.getByRole('heading', { name: 'polite' }).waitFor()
+  assert.ok((await heightOf(page)) > LOW.viewport.height, 'it could be scrolled')
+  assert.equal(await page.evaluate('scrollY'), 0)
+  await end()
+})
+
+test('the header covers nothing that gets the focus', { skip }, async () => {
+  const { page, end } = await openPage(browser, gateway.base, LOW)
+  await visit(page, gateway.base, '/overview')
+  await page.evaluate(SCROLL_BELOW_HEADER)
+  assert.equal(await page.evaluate(COVERED), false)
+  await page.keyboard.press('Shift+Tab')
+  assert.equal(await page.evaluate(COVERED), false)
+  await end()
+})
+
+test('whatever scrolls can be reached, and so scrolled, with the keyboard', { skip }, async () => {
+  const { page, end } = await openPage(browser, gateway.base)
+  const assertReached = async (what: string) => assert.deepEqual(await page.evaluate(UNREACHED), [], what)
+  await visit(page, gateway.base, '/tools/polite%3Aecho')
+  await page.locator('.description').waitFor()
+  await assertReached('tool')
+  await visit(page, gateway.base, `/try/polite%3Aecho?args=${encodeURIComponent('{"text":"ahoy"}')}`)
+  await page.getByRole('button', { name: 'Call', exact: true }).click()
+  await page.locator('.answer pre').waitFor()
+  await assertReached('result')
+  await page.locator('.answer').getByRole('button', { name: 'JSON', exact: true }).click()
+  await assertReached('result as JSON')
+  await visit(page, gateway.base, '/log?call=1')
+  await page.locator('.drawer pre').waitFor()
+  await assertReached('call')
+  await visit(page, gateway.base, '/script')
+  await page.getByLabel(/^Code/).fill(`console.log('logged')\nreturn 1`)
+  await page.getByRole('button', { name: 'Run' }).click()
+  await page.locator('.answer pre').first().waitFor()
+  await assertReached('script')
+  await end()
+})
