@@ -37,6 +37,8 @@ export type Store = {
 }
 
 const THEME_KEY = 'portolan-theme'
+/** Browsers send no header with other characters. */
+const VISIBLE_ASCII = /^[\x21-\x7E]*$/
 
 const Context = createContext<Store | undefined>(undefined)
 export const StoreProvider = Context.Provider
@@ -83,6 +85,10 @@ export function createStore(): Store {
       unlessBlocked(() => history.replaceState(null, '', hash))
     },
     useToken(given) {
+      if (!VISIBLE_ASCII.test(given.trim())) {
+        refused.value = 'a bearer token has only visible ASCII characters.'
+        return
+      }
       token = given.trim()
       refused.value = undefined
       stream.restart()

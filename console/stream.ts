@@ -33,6 +33,8 @@ export function createStream(parts: StreamParts) {
     const response = await fetch(url, { headers, signal })
     if (response.status === 401 || response.status === 403) {
       refused.value = ((await response.json()) as { error?: string }).error ?? 'it asks for a token.'
+      // The gateway answers, and nothing is tried again until another token is given.
+      lostSince.value = undefined
       return
     }
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)

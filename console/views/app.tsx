@@ -8,7 +8,7 @@ import { hashOf, type Page } from '../route.ts'
 import { createStore, type Store, StoreProvider, useStore } from '../store.ts'
 import { Log } from './log.tsx'
 import { Overview } from './overview.tsx'
-import { Content, useLoaded } from './parts.tsx'
+import { Content, focused, useLoaded } from './parts.tsx'
 import { Search } from './search.tsx'
 import { ServerDetail } from './server-detail.tsx'
 import { Servers } from './servers.tsx'
@@ -253,10 +253,11 @@ function Login({ why }: { why: string }) {
       }}
     >
       <h1>Log in</h1>
-      <p>This gateway requires a credential: {plain(why, 300)}</p>
+      <p role="alert">This gateway requires a credential: {plain(why, 300)}</p>
       <label for="token">Bearer token</label>
       <input
         id="token"
+        ref={focused}
         type="password"
         autocomplete="off"
         value={token}
