@@ -10,6 +10,7 @@ const TODO: Readonly<Record<string, string>> = {
   StartTimeout: 'Read its log, or raise spec.limits.startTimeout.',
   InstallFailed: 'Read why the package could not be installed.',
   IntegrityChanged: 'The content of the package has changed: review it with portolan approve.',
+  NeedsLogin: 'Open the page that its message names, and log in.',
   SecretNotFound: 'Create the Secret; on a laptop, pass its folder with --secrets.',
 }
 
@@ -38,8 +39,9 @@ export function isDown({ state }: ConsoleServer): boolean {
 }
 
 function downOf({ name, state, reason = state, message = '' }: ConsoleServer): ServerProblem {
-  const tab = state === 'failed' ? 'log' : 'manifest'
-  return { server: name, reason, message, todo: TODO[reason] ?? 'Read its log.', tab }
+  const tab = state === 'failed' ? 'log' : reason === 'NeedsLogin' ? undefined : 'manifest'
+  const todo = TODO[reason] ?? (tab === 'log' ? 'Read its log.' : 'Correct its manifest.')
+  return { server: name, reason, message, todo, tab }
 }
 
 function lesserOf(server: ConsoleServer): ServerProblem[] {

@@ -52,7 +52,7 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
         </Link>
         <Link
           page="search"
-          chosen={{ query: description.split(/[.\n]/)[0]?.slice(0, 120) ?? path, tool: path }}
+          chosen={{ query: description.split(/[.\n]/)[0]?.slice(0, 120) || path, tool: path }}
           class="button"
         >
           How it is found

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { scriptCommand } from '../support/manifests.ts'
 import { callTool } from '../support/mcp.ts'
+import { startChanging } from '../upstreams/http/changing.ts'
 import { openBrowser, openPage, skipBrowser, visit } from './browser.ts'
 import { type ConsoleGateway, startConsole } from './gateway.ts'
 
@@ -83,5 +84,18 @@ test('whatever scrolls can be reached, and so scrolled, with the keyboard', { sk
   await page.getByRole('button', { name: 'Run' }).click()
   await page.locator('.answer pre').first().waitFor()
   await assertReached('script')
+  await end()
+})
+
+test('a tool without a description is searched by its path', { skip }, async t => {
+  const server = await startChanging({ tools: { read: '' } })
+  t.after(() => server.close())
+  const bare = await startConsole({ files: { remote: { url: server.url } } })
+  t.after(bare.close)
+  const { page, end } = await openPage(browser, bare.base)
+  await visit(page, bare.base, '/tools/files%3Aread')
+  await page.getByRole('link', { name: 'How it is found' }).click()
+  await page.getByRole('heading', { name: 'Search' }).waitFor()
+  assert.equal(await page.getByLabel('Query', { exact: true }).inputValue(), 'files:read')
   await end()
 })
