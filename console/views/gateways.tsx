@@ -5,7 +5,7 @@ import { type ClusterProblem, clusterProblems } from '../cluster-problems.ts'
 import { ago, count, plain } from '../format.ts'
 import { useStore } from '../store.ts'
 import { Command, Empty } from './parts.tsx'
-import { type Column, Filter, shownOf, Table } from './tables.tsx'
+import { type Column, Filter, shownOf, sorted, Table } from './tables.tsx'
 
 const MAX_PROBLEMS = 50
 const MAX_ROWS = 500
@@ -208,11 +208,14 @@ function Servers({ servers }: { servers: readonly ConsoleClusterServer[] }) {
       <Table
         name="cluster-servers"
         columns={SERVERS}
-        rows={wanted.slice(0, MAX_ROWS)}
+        rows={sorted(wanted, SERVERS, sort).slice(0, MAX_ROWS)}
         sort={sort}
         keyOf={keyOf}
         isDown={({ ready }) => !ready}
       />
+      {wanted.length > MAX_ROWS && (
+        <p class="note">and {count(wanted.length - MAX_ROWS)} more: filter them</p>
+      )}
     </section>
   )
 }

@@ -22,6 +22,8 @@ export function Log() {
   const [paused, setPaused] = useState<readonly ConsoleCall[]>()
   const calls = paused ?? live
   const wanted = withScripts(calls.filter(call => isWanted(call, chosen)))
+  // Also an older call that a link opens.
+  const drawn = wanted.filter(({ call }, at) => at < MAX_ROWS || keyOf(call) === chosen.call)
   return (
     <>
       <div class="title">
@@ -49,7 +51,10 @@ export function Log() {
           </p>
         </Empty>
       ) : (
-        <Calls lines={wanted.slice(0, MAX_ROWS)} />
+        <Calls lines={drawn} />
+      )}
+      {wanted.length > drawn.length && (
+        <p class="note">and {count(wanted.length - drawn.length)} more: filter them</p>
       )}
     </>
   )

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { request } from 'undici'
 import { systemClock } from '../../core/async.ts'
-import type { ConsoleClusterEvents, ConsoleGateway } from '../../core/console/shapes.ts'
+import type { ConsoleClusterEvents, ConsoleClusterServer, ConsoleGateway } from '../../core/console/shapes.ts'
 import { createLog } from '../../core/log.ts'
 import type { ClusterView, Router } from '../../operator/console/cluster-view.ts'
 import { serveConsole } from '../../operator/console/console-server.ts'
@@ -14,10 +14,15 @@ import { openBrowser, openPage, skipBrowser } from './browser.ts'
 import { startConsole } from './gateway.ts'
 
 const skip = skipBrowser()
+const DRAWN = 500
 
 const gatewayNamed = (name: string): ConsoleGateway => ({
   ...{ namespace: 'team', name, ready: true, servers: { selected: 1, ready: 1 }, tools: 1, tokens: {} },
   ...{ routers: [], auth: false, conditions: [] },
+})
+const serverOf = (at: number): ConsoleClusterServer => ({
+  ...{ namespace: 'team', name: `server-${`${at}`.padStart(3, '0')}`, ready: true },
+  ...{ tools: 1, tokens: at, conditions: [] },
 })
 
 /** A page of the console of the cluster. The pod `one` is a laptop's gateway, `router`; `setRouters` says which pods there are. */
@@ -103,5 +108,18 @@ test('a gateway is opened by a button, not by a key in the list', { skip }, asyn
   await page.getByRole('button', { name: 'Open', exact: true }).click()
   await page.waitForURL(/\?gateway=team\/others/)
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await end()
+})
+
+test('all servers of a cluster are sorted, and the page says how many it does not draw', {
+  skip,
+}, async t => {
+  const servers = Array.from({ length: DRAWN + 20 }, (_none, at) => serverOf(at))
+  const { page, base, end } = await openCluster(t, { servers })
+  await page.goto(`${base}#/gateways?sort=-tokens`)
+  await page.getByText('and 20 more: filter them').waitFor()
+  const rows = page.locator('table.cluster-servers tbody tr')
+  assert.equal(await rows.count(), DRAWN)
+  assert.match((await rows.first().textContent()) ?? '', new RegExp(`server-${DRAWN + 19}`))
   await end()
 })
