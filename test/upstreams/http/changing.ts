@@ -5,7 +5,11 @@ import { z } from 'zod'
 import { serve } from './serve.ts'
 
 /** `tools` contains descriptions by tool name. `inputSchema`: of all tools; default: a required text. */
-export type Offer = { tools: Record<string, string>; instructions?: string; inputSchema?: z.ZodObject }
+export type Offer = {
+  tools: Record<string, string>
+  instructions?: string
+  inputSchema?: z.ZodType<{ text: string }>
+}
 
 export type ChangingServer = { url: string; offer: Offer; close(): Promise<void> }
 
