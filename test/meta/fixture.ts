@@ -72,6 +72,10 @@ export type ToolResult = {
 
 export const GATEWAY: McpRoute = { kind: 'gateway', profile: 'hierarchical' }
 
+function scriptsOf(clock: Clock): Scripts {
+  return createScripts(createSandboxThreads(clock), { clock, log: createLog({ level: 'silent' }) })
+}
+
 function keptResults(clock: Clock) {
   const key = 'of tests'
   const credentials = createInternalCredentials(key, clock)
@@ -102,8 +106,7 @@ export function createFixture(
   })
   const pool = createPool({ connect, clock })
   const { observer, seen } = createWitness()
-  const results = keptResults(clock)
-  const scripts = createScripts(createSandboxThreads(clock), { clock, log: createLog({ level: 'silent' }) })
+  const [results, scripts] = [keptResults(clock), scriptsOf(clock)]
   const handler = createHandler({
     access: createAccess(),
     limits: createLimits(systemClock),
@@ -115,13 +118,8 @@ export function createFixture(
     clients,
   })
   const fixture: Fixture = {
-    handler,
-    pool,
-    seen,
-    sent,
-    subscribed,
-    ears,
-    scripts,
+    ...{ handler, pool, scripts },
+    ...{ seen, sent, subscribed, ears },
     catalog: () => catalog as Catalog,
     reload(next, changes = {}) {
       current = next
