@@ -8,9 +8,9 @@ import { stoppedFault } from '../core/mcp/client/stdio/session-faults.ts'
 import type { CommandSpec } from '../core/mcp/client/stdio/stdio-rpc.ts'
 import type { SupervisedChild } from '../core/mcp/client/stdio/supervised-child.ts'
 import { askable } from '../core/mcp/protocol/capabilities.ts'
-import { METHOD_NOT_FOUND } from '../core/mcp/protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../core/mcp/protocol/json-rpc.ts'
 import type { Era } from '../core/mcp/protocol/revisions.ts'
+import { NO_SESSION } from '../core/mcp/protocol/subscription-errors.ts'
 import type { Sessions } from '../core/mcp/server/session-ids.ts'
 import type { Subscription, UpstreamCall, UpstreamInfo } from '../core/mcp/upstream.ts'
 import { allInUse, begin, type Children, type ChildrenDeps } from './children.ts'
@@ -37,8 +37,6 @@ const MAX_WITH_LISTING = MAX_CHILDREN + 1
 /** Many more than children: most clients only read lists, for which their sessions need no child. */
 const MAX_SESSIONS = 4_096
 const ID_BYTES = 18
-const NO_SESSION =
-  'This server runs once for each client session, and this caller has no session to receive updates'
 /** List requests of a session without a child go to the warm child: the session has no state yet, so the answer is the same. */
 const LISTS = /^(?:tools|prompts|resources|resources\/templates)\/list$/
 
@@ -97,7 +95,7 @@ export class SessionChildren implements Children {
 
   async subscribe(subscription: Subscription, signal: AbortSignal): Promise<McpResponse> {
     const { client } = subscription.caller
-    if (client === undefined) return { error: { code: METHOD_NOT_FOUND, message: NO_SESSION } }
+    if (client === undefined) return { error: NO_SESSION }
     const answer = await this.#withChild(client, signal, false, child =>
       child.subscribe(subscription, signal),
     )

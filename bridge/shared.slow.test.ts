@@ -71,8 +71,9 @@ test('a shared server has no sessions, so that any replica can answer any call',
   assert.equal(headers.get('mcp-session-id'), null)
   assert.deepEqual((json.result as JsonObject).capabilities, { tools: { listChanged: true } })
   assert.equal((await post(url, legacy('ping'), { 'mcp-session-id': 'of-before' })).status, 404)
-  for (const method of ['logging/setLevel', 'resources/subscribe', 'tasks/get'])
+  for (const method of ['logging/setLevel', 'tasks/get'])
     assert.equal(errorOf(await post(url, legacy(method))).code, -32601, method)
+  assert.equal(errorOf(await post(url, legacy('resources/subscribe'))).code, -32602)
 })
 
 test('an SDK 1.x client calls a tool and gets progress and list_changed', async t => {

@@ -179,9 +179,9 @@ function nothingFound(paths: readonly string[]): Problem {
   return { reason: 'NothingFound', message, file }
 }
 
-/** Whether this file, or a file that it refers to, could not be read; it may be readable now. */
-function hasUnreadable({ problems, notes = [] }: ParsedFile): boolean {
-  return [...problems, ...notes].some(({ reason }) => reason === UNREADABLE)
+/** Whether this file could not be read; it may be readable now. */
+function hasUnreadable({ problems }: ParsedFile): boolean {
+  return problems.some(({ reason }) => reason === UNREADABLE)
 }
 
 async function readText(file: string): Promise<{ text: string; problem?: undefined } | { problem: Problem }> {

@@ -13,5 +13,5 @@ export async function watchApprovals(
 ): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const concerns = (file: string) => file.endsWith('.json')
-  return watchFolders({ folders: [folder], depth: 0, concerns, onChange, onError }, clock)
+  return (await watchFolders({ folders: [folder], depth: 0, concerns, onChange, onError }, clock)).stop
 }

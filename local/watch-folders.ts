@@ -17,8 +17,14 @@ export type FolderWatch = {
   onError: (error: unknown) => void
 }
 
-/** Resolves once the watcher is ready; returns a function that stops it. */
-export async function watchFolders(options: FolderWatch, clock: Clock): Promise<() => Promise<void>> {
+export type FolderWatcher = {
+  /** Watches these folders, too; nothing happens for those that are watched already. */
+  add(folders: readonly string[]): void
+  stop(): Promise<void>
+}
+
+/** Resolves once the watcher is ready. */
+export async function watchFolders(options: FolderWatch, clock: Clock): Promise<FolderWatcher> {
   const debounce = createDebounce(clock, options.onChange)
   const watcher = watch([...options.folders], {
     depth: options.depth,
@@ -30,9 +36,17 @@ export async function watchFolders(options: FolderWatch, clock: Clock): Promise<
   })
   watcher.on('error', options.onError)
   await new Promise<void>(resolve => watcher.once('ready', resolve))
-  return async () => {
-    debounce.cancel()
-    await watcher.close()
+  let isStopped = false
+  return {
+    add(folders) {
+      // A closed watcher would be opened again.
+      if (!isStopped) watcher.add([...folders])
+    },
+    async stop() {
+      isStopped = true
+      debounce.cancel()
+      await watcher.close()
+    },
   }
 }
 

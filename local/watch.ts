@@ -6,7 +6,7 @@ import type { Children } from './children.ts'
 import type { ManifestFiles } from './files.ts'
 import type { Reloader } from './reloader.ts'
 import { watchApprovals } from './watch-approvals.ts'
-import { watchFolders } from './watch-folders.ts'
+import { type FolderWatcher, watchFolders } from './watch-folders.ts'
 
 /** How many levels below the secrets folder are watched: its files are DIR/<name>/<key>. */
 const SECRETS_DEPTH = 1
@@ -26,17 +26,22 @@ export async function watch(
   { files, reloader, clock, stopWatching, approvals, children }: Watched,
   { secretsFolder, log }: { secretsFolder?: string; log: Log },
 ): Promise<void> {
-  const onChange = () => {
-    reloader
-      .reload()
-      .catch(err =>
-        log.error({ err }, 'manifests could not be reloaded; the previous configuration stays active'),
-      )
+  let manifests: FolderWatcher | undefined
+  const reload = async () => {
+    try {
+      await reloader.reload()
+    } catch (err) {
+      log.error({ err }, 'manifests could not be reloaded; the previous configuration stays active')
+    }
+    // A manifest can name a file in another folder now.
+    manifests?.add(await files.folders())
   }
+  const onChange = () => void reload()
   const onError = (err: unknown) => log.warn({ err }, 'watching files failed; changes may be missed')
   const concerns = (file: string) => files.concerns(file)
   const folders = await files.folders()
-  stopWatching.push(await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock))
+  manifests = await watchFolders({ folders, depth: 0, concerns, onChange, onError }, clock)
+  stopWatching.push(manifests.stop)
   const onApproved = () => void children.readApprovals().catch(onError)
   stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
   if (secretsFolder !== undefined) {
@@ -47,9 +52,9 @@ export async function watch(
       onChange,
       onError,
     }
-    stopWatching.push(await watchFolders(secrets, clock))
+    stopWatching.push((await watchFolders(secrets, clock)).stop)
   }
   // What changed between the first read and now is not reported by the watchers.
-  onChange()
+  await reload()
   onApproved()
 }

@@ -28,8 +28,19 @@ const TITLES: readonly (readonly [Page, string])[] = [
   ['metrics', 'Metrics'],
   ['resources', 'Resources'],
 ]
+/** On a Mac, Ctrl+K deletes to the end of the line. */
+const IS_MAC = navigator.platform.startsWith('Mac')
 /** The key that opens the search is named where the search is. */
-const SEARCH_KEYS = { 'aria-keyshortcuts': 'Control+K Meta+K', title: 'Ctrl+K or ⌘K' }
+const SEARCH_KEYS = IS_MAC
+  ? { 'aria-keyshortcuts': 'Meta+K', title: '⌘K' }
+  : { 'aria-keyshortcuts': 'Control+K', title: 'Ctrl+K' }
+
+function isSearchKey(event: KeyboardEvent): boolean {
+  const { ctrlKey, metaKey, altKey, shiftKey } = event
+  const isModified = (IS_MAC ? metaKey && !ctrlKey : ctrlKey && !metaKey) && !altKey && !shiftKey
+  // Browsers that fill in a form send events without a key.
+  return isModified && event.key?.toLowerCase() === 'k'
+}
 
 export function App() {
   const [store] = useState(createStore)
@@ -54,21 +65,18 @@ function Frame() {
     document.title = `${titles.find(([key]) => key === page)?.[1] ?? 'Portolan'}${item === undefined ? '' : ` · ${plain(item, 80)}`} · Portolan`
     window.scrollTo(0, 0)
   }, [where])
+  const hasSearch = titles.some(([key]) => key === 'search')
   useEffect(() => {
     const search = (event: KeyboardEvent) => {
-      if (
-        event.key.toLowerCase() !== 'k' ||
-        !(event.ctrlKey || event.metaKey) ||
-        event.altKey ||
-        event.shiftKey
-      )
-        return
+      if (!hasSearch || !isSearchKey(event)) return
       event.preventDefault()
-      go('search')
+      // On the page of the search, what was searched stays.
+      if (page === 'search') document.querySelector<HTMLElement>('input.query')?.focus()
+      else go('search')
     }
     addEventListener('keydown', search)
     return () => removeEventListener('keydown', search)
-  }, [go])
+  }, [go, page, hasSearch])
   return (
     <>
       <button type="button" class="skip" onClick={() => content.current?.focus()}>

@@ -1,6 +1,6 @@
 /**
  * Access by a kubeconfig. Loading @kubernetes/client-node takes about 90 MB of memory, so this file is imported only if there is a
- * kubeconfig: never in a pod.
+ * kubeconfig: in a pod only if one is asked for.
  */
 import type { RequestOptions } from 'node:https'
 import { KubeConfig } from '@kubernetes/client-node'

@@ -35,7 +35,7 @@ const NO_ROUTER = 'No router of this gateway is ready: its conditions say why.'
 /** Runs until the signal aborts; never rejects. */
 export async function joinRouters(options: FanInOptions, signal: AbortSignal): Promise<void> {
   const { routers, send, clock } = options
-  /** The pods of routers with an open stream. */
+  /** The keys of routers with an open stream. */
   const answering = new Set<string>()
   const ids = readIds(options.lastEventId)
   const streams = new Map<string, AbortController>()

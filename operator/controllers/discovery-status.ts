@@ -9,7 +9,7 @@ import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { approveOf } from '../../crds/annotations.ts'
 import { CONDITION, type Condition, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
-import type { Verdict } from '../plan/conditions.ts'
+import { cutMessage, type Verdict } from '../plan/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 import { tokensOffered } from './description-tokens.ts'
 import { type PinnedList, pinConditions, pinFields } from './pin-status.ts'
@@ -169,6 +169,6 @@ function condition(
   message: string,
 ): PlannedCondition {
   const { generation: observedGeneration } = metadata
-  const stored = message.toWellFormed()
+  const stored = cutMessage(message, MAX_MESSAGE_CHARACTERS)
   return { type: CONDITION.toolsDiscovered, status, reason, message: stored, observedGeneration }
 }

@@ -10,6 +10,7 @@ import {
 import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
+import { cutMessage } from '../plan/conditions.ts'
 import type { PlannedCondition } from '../plan/plan.ts'
 
 /** A list as it is served, with its unapproved changes and the hidden characters in its texts. */
@@ -78,6 +79,6 @@ function condition(
   status: 'True' | 'False' = 'False',
 ): PlannedCondition {
   const { generation: observedGeneration } = metadata
-  const stored = message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+  const stored = cutMessage(message, MAX_MESSAGE_CHARACTERS)
   return { type, status, reason, message: stored, observedGeneration }
 }

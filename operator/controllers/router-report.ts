@@ -13,6 +13,7 @@ import {
 import { deadline } from '../../core/deadline.ts'
 import { USER_DIGEST } from '../../core/mcp/user.ts'
 import { REASON } from '../../crds/conditions.ts'
+import { cutMessage } from '../plan/conditions.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
 const REPORT_LIMIT_MS = 1_000
@@ -39,7 +40,7 @@ const search = z
   .optional()
   .catch(undefined)
 
-const text = (longest: number) => z.string().transform(value => value.slice(0, longest).toWellFormed())
+const text = (longest: number) => z.string().transform(value => cutMessage(value, longest))
 /** Like `search`, dropped if its form is not known. */
 const access = z
   .object({

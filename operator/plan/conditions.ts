@@ -120,8 +120,7 @@ export function condition(
   { reason, message }: Verdict,
   observedGeneration: number,
 ): PlannedCondition {
-  // The API server stores U+FFFD for half of a character, so that the status would differ from the planned one for ever.
-  const stored = message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+  const stored = cutMessage(message, MAX_MESSAGE_CHARACTERS)
   return { type, status, reason, message: stored, observedGeneration }
 }
 
@@ -132,4 +131,9 @@ function sentences(problems: readonly Problem[]): string {
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
   const more = problems.length - shown.length
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+/** The beginning of a message for a status, well-formed: for half of a character the API server stores U+FFFD, so that the status would differ from the planned one for ever. */
+export function cutMessage(message: string, characters: number): string {
+  return message.slice(0, characters).toWellFormed()
 }

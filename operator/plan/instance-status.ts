@@ -3,7 +3,7 @@ import type { UserProblem } from '../../core/catalog/router-config.ts'
 import { idOfUser } from '../../core/mcp/user.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
-import type { Verdict } from './conditions.ts'
+import { cutMessage, type Verdict } from './conditions.ts'
 import type { InstancePlan } from './instance-objects.ts'
 import type { ServerWorld } from './plan.ts'
 import { rolloutTrouble } from './rollout.ts'
@@ -44,7 +44,7 @@ function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Ve
   if (!trouble) return undefined
   // Further lines are output of the process, which may show the user's Secret.
   const [message = ''] = trouble.message.split('\n')
-  return { reason: trouble.reason, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() }
+  return { reason: trouble.reason, message: cutMessage(message, MAX_MESSAGE_CHARACTERS) }
 }
 
 /** The problems of users as routers report them to agents. `messages`: by reason. */

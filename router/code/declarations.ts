@@ -17,7 +17,7 @@ const MAX_DESCRIPTION_CHARACTERS = 200
 const DECLARATION_TOKENS = 220
 
 /** A found tool. `weak`: probably not what was meant, as all others that were found; `needs`: paths of tools to call first. */
-export type Declared = {
+export type FoundDeclaration = {
   path: string
   description: string
   declaration: string
@@ -34,7 +34,7 @@ export async function findDeclarations(
   code: CodeConfig,
   queries: readonly string[],
   limit: number,
-): Promise<{ found: Declared[] } & Pick<FoundItems, 'total' | 'absent'>> {
+): Promise<{ found: FoundDeclaration[] } & Pick<FoundItems, 'total' | 'absent'>> {
   const startedMs = performance.now()
   const { servers } = work.catalog
   const wanted = ({ server: name, definition }: { server: string; definition: JsonObject }) => {
@@ -49,7 +49,7 @@ export async function findDeclarations(
   return { found, total: Math.max(total, found.length), absent }
 }
 
-function describe(work: Work, { item: tool, weak }: Found<ToolRoute>): Declared {
+function describe(work: Work, { item: tool, weak }: Found<ToolRoute>): FoundDeclaration {
   const { description } = tool.definition
   const needs = weak ? undefined : needsOf(work.catalog, tool)
   return {

@@ -3,7 +3,7 @@ import type { CodeLimits } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import { limitedSentence } from '../access/limits.ts'
 import { LIMIT_WRONG, MAX_QUERIES, readLimit } from '../meta/finding/search-request.ts'
-import { expandSelections } from '../meta/finding/selection.ts'
+import { expandSelections, isSelection } from '../meta/finding/selection.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { shownHandle } from '../meta/results/handle.ts'
 import { reportRefusal } from '../meta/wording/answers.ts'
@@ -45,10 +45,12 @@ export async function performRequest(
     }
     case 'discover': {
       const { query, limit } = isObject(args) ? args : {}
-      const most = readLimit(limit, DEFAULT_HITS)
+      const words = typeof query === 'string' ? query.trim() : ''
+      const most = readLimit(limit, isSelection(words) ? MAX_QUERIES : DEFAULT_HITS)
       if (!most) return refused(LIMIT_WRONG.refusal)
-      if (typeof query !== 'string' || query.trim() === '') return refused('discover("words") needs words')
-      const { queries } = expandSelections(work, [query], MAX_QUERIES)
+      if (words === '') return refused('discover("words") needs words')
+      const { queries } = expandSelections(work, [words], MAX_QUERIES)
+      if (queries.length === 0) return refused('discover("select:…") needs names')
       return { value: (await findDeclarations(work, code, queries, most)).found }
     }
     case 'read':

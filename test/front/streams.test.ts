@@ -230,7 +230,7 @@ test('a subscription needs a session, a URI and a server with subscriptions, and
   assert.match(String(errorOf({ json }).message), /unsubscribe from some first/)
   const mute = await startAskingFront(t, { capabilities: { resources: {} } })
   const refused = await ask(mute, await beginSession(mute.url), 'resources/subscribe', { uri })
-  assert.equal(errorOf({ json: refused }).code, -32601)
+  assert.equal(errorOf({ json: refused }).code, -32602)
 })
 
 test('the subscriptions of a client that has no stream for ten minutes are ended, and no others', async t => {

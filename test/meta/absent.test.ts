@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { codeOf } from '../code/script-gateway.ts'
-import { createFixture } from './fixture.ts'
+import { createFixture, type FixtureServer } from './fixture.ts'
 import { SERVERS } from './servers.ts'
 
 const SEARCHES: [Profile, string][] = [
@@ -12,7 +12,15 @@ const SEARCHES: [Profile, string][] = [
   ['registry', 'discover'],
   ['code', 'find_tools'],
 ]
-const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry', 'code'], code: codeOf() })
+/** Servers for which there are no tools: one that needs a login, and one that has only a prompt. */
+const SILENT: Record<string, FixtureServer> = {
+  asana: { server: { status: { state: 'authRequired', hidden: true } } },
+  notion: { offers: { tools: [], prompts: [{ name: 'summarize', description: 'Sums a page up' }] } },
+}
+const fixture = createFixture(
+  { ...SERVERS, ...SILENT },
+  { allowedProfiles: ['search', 'registry', 'code'], code: codeOf() },
+)
 after(() => fixture.scripts.close())
 
 for (const [profile, name] of SEARCHES) {
@@ -25,12 +33,23 @@ for (const [profile, name] of SEARCHES) {
     for (const query of ['jira create issue', 'create an issue in Jira', 'search pages in confluence'])
       assert.match(await answerOf(query), /No server here is for (?:jira|confluence)\./, query)
     for (const query of [
+      'issue description',
+      'toggle issues',
+      'create a page in notion',
       'create issue',
       'forge create issue',
       'a linear list of issues',
       'zzqqxx create issue',
     ])
       assert.doesNotMatch(await answerOf(query), /No server here/, query)
+  })
+
+  test(`${profile}: a server without tools is not absent, and its state is the reason why a selected tool is missing`, async () => {
+    assert.doesNotMatch(await answerOf('asana create issue'), /No server here/)
+    if (profile === 'search') return
+    const answer = await answerOf('select:asana:create_task,forge:create_issue')
+    assert.match(answer, /asana.{1,2} needs credentials/)
+    assert.doesNotMatch(answer, /There is no tool/)
   })
 
   test(`${profile}: of selected names, those without a tool are told, and the other tools are shown`, async () => {

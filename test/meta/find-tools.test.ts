@@ -33,7 +33,10 @@ test('if no tool fits, the answer says so, and only names those that resemble th
     declaration: 'tools.forge.merge()',
     weak: true,
   } as const
-  assert.equal(declarationsText([weak], 1, 100), `// ${NOTHING_FITS}\n// weak: forge:merge`)
+  assert.equal(
+    declarationsText([weak], 1, { limit: 8, budget: 100 }),
+    `// ${NOTHING_FITS}\n// weak: forge:merge`,
+  )
 })
 
 test('tools beyond the limit are counted', async () => {

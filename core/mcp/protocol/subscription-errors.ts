@@ -9,3 +9,7 @@ export const NO_SUBSCRIPTIONS = {
   code: INVALID_PARAMS,
   message: 'The server does not support subscriptions to its resources',
 }
+export const NO_SESSION = {
+  code: INVALID_PARAMS,
+  message: 'This server runs once for each client session, and this caller has no session to receive updates',
+}

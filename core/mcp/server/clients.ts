@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../async.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { Ask } from '../caller.ts'
-import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
+import { isQuestion, missingCapabilities } from '../protocol/capabilities.ts'
 import type { Notification, ServerRequest } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
 import { ClientRequests } from './client-requests.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HeldCalls } from './held-calls.ts'
 import { createSigner, type Signer } from './signed.ts'
-import { type Stream, Streams } from './streams.ts'
+import { Streams } from './streams.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 /** Number of log levels remembered. */
@@ -77,7 +77,8 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
     asking(client, question) {
       const stream = streams.newest(client)
       const canAsk = isQuestion(question.method) && !missingCapabilities(question, stream?.capabilities)
-      return stream && canAsk ? askOn(asks, client, stream) : undefined
+      if (!stream || !canAsk) return undefined
+      return (asked, signal) => asks.ask(client, asked, signal, message => stream.send(message))
     },
     end(client) {
       subscriptions.end(client)
@@ -92,11 +93,4 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
       subscriptions.endAll()
     },
   }
-}
-
-function askOn(asks: ClientRequests, client: string, stream: Stream): Ask {
-  return async (question, signal) =>
-    missingCapabilities(question, stream.capabilities)
-      ? { error: unaskable(question) }
-      : asks.ask(client, question, signal, message => stream.send(message))
 }

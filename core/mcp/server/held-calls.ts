@@ -14,15 +14,13 @@ const MAX_HELD = 1_024
 /** Total length of the bodies and questions of held calls. Parsed JSON takes up to 15 times its text's size. */
 const MAX_HELD_CHARACTERS = 16 * 1024 * 1024
 
-/** `characters`: the length of the call when it was stored; it has fewer once a question is withdrawn. */
-type Held = { call: HeldCall; timer: Timer; characters: number }
+type Held = { call: HeldCall; timer: Timer }
 
 export class HeldCalls {
   readonly #clock: Clock
   readonly #signer: Signer
   readonly #distinguishesCallers: () => boolean
   readonly #held = new Map<string, Held>()
-  #characters = 0
   #ended = false
 
   constructor(clock: Clock, signer: Signer, distinguishesCallers: () => boolean) {
@@ -76,9 +74,7 @@ export class HeldCalls {
       this.#release(state)
       call.giveUp(unanswered())
     })
-    const { characters } = call
-    this.#held.set(state, { call, timer, characters })
-    this.#characters += characters
+    this.#held.set(state, { call, timer })
     return state
   }
 
@@ -87,11 +83,11 @@ export class HeldCalls {
     if (!held) return
     held.timer.cancel()
     this.#held.delete(state)
-    this.#characters -= held.characters
   }
 
   #isFull(call: HeldCall): boolean {
-    if (this.#held.size >= MAX_HELD || this.#characters + call.characters > MAX_HELD_CHARACTERS) return true
+    if (this.#held.size >= MAX_HELD) return true
+    if (charactersOf(this.#held.values(), call.characters) > MAX_HELD_CHARACTERS) return true
     return this.#distinguishesCallers() && this.#usesItsShare(call)
   }
 
@@ -101,10 +97,15 @@ export class HeldCalls {
       .values()
       .filter(({ call }) => call.identityId === identityId)
       .toArray()
-    const total = own.reduce((sum, held) => sum + held.characters, characters)
+    const total = charactersOf(own, characters)
     const isTooLong = own.length > 0 && total > shareOf(identityId, MAX_HELD_CHARACTERS)
     return own.length >= shareOf(identityId, MAX_HELD) || isTooLong
   }
+}
+
+/** Counted anew each time, because a held call can be asked more. */
+function charactersOf(held: Iterable<Held>, more: number): number {
+  return Iterator.from(held).reduce((sum, { call }) => sum + call.characters, more)
 }
 
 /** The error for answers that cannot be passed on. `why`: a sentence without its full stop. */

@@ -74,7 +74,7 @@ function subscribe(
   { route, method, params: { uri }, caller: { client, capabilities, identity } }: McpRequest,
 ): Reply {
   if (!canSubscribe(handler, handler.describe(route, identity)?.capabilities))
-    return refused(METHOD_NOT_FOUND, `${method} is not supported here: no resource reports updates`)
+    return refused(INVALID_PARAMS, `${method} is not supported here: no resource reports updates`)
   if (client === undefined) return refused(INVALID_REQUEST, `${method} needs a session; initialize first`)
   if (typeof uri !== 'string') return refused(INVALID_PARAMS, 'Invalid params: uri is missing')
   const { subscriptions } = clients

@@ -9,7 +9,7 @@ import type { Query } from './query.ts'
 const MAX_NAMES = 3
 
 /**
- * The products as they are written in the query. Only words that stand where products are named, because many names are everyday words, too
+ * The products in lower case. Only words that stand where products are named, because many names are everyday words, too
  * (`linear`, `notion`). `first`: the first hit, which may say that it works with the product.
  */
 export function absentProducts(
@@ -19,11 +19,11 @@ export function absentProducts(
   first: number,
 ): string[] {
   const contained = termsOf(fields[first] as ToolTerms)
+  const wordOf = ({ term }: WeightedTerm) => terms.get(term)?.word ?? term
   const isAbsent = (one: WeightedTerm) =>
-    isWellKnown(one.term) &&
+    isWellKnown(wordOf(one)) &&
     (placed.has(one.term) || capital.has(one.term)) &&
     !contains(contained, one) &&
     one.alternatives.keys().every(term => servers.count(term) === 0)
-  const absent = weighted.filter(isAbsent).slice(0, MAX_NAMES)
-  return absent.map(({ term }) => terms.get(term)?.word ?? term)
+  return weighted.filter(isAbsent).slice(0, MAX_NAMES).map(wordOf)
 }

@@ -11,16 +11,17 @@ const MIN_EDIT_CHARACTERS = 5
 const ASCII = /^[a-z]{3,24}$/
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']
 
-const PRODUCTS: ReadonlySet<string> = new Set(products.words.split(' ').map(stem))
+const NAMES: ReadonlySet<string> = new Set(products.words.split(' '))
+const PRODUCTS: ReadonlySet<string> = new Set([...NAMES].map(stem))
 
-/** Whether a stem is the name of a well-known product. */
-export function isWellKnown(term: string): boolean {
-  return PRODUCTS.has(term)
+/** Whether a word in lower case is the name of a well-known product. Not its stem: `description` has that of `descript`. */
+export function isWellKnown(word: string): boolean {
+  return NAMES.has(word)
 }
 
 /** Whether a stem is the name of a product. Words with letters other than a to z are words of another language. */
 export function isProductName(term: string): boolean {
-  if (isWellKnown(term)) return true
+  if (PRODUCTS.has(term)) return true
   return ASCII.test(term) && isRare(term) && !isEnglish(term) && !isMistyped(term)
 }
 

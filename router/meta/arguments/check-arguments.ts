@@ -31,8 +31,11 @@ export function checkArguments(
     problems: tried => checks.problems(inputSchema, tried),
   }
   const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
-  if (corrected)
-    return { args: { value: corrected.args, text: undefined }, notes: [correctionNote(corrected.changes)] }
+  if (corrected) {
+    const left = unknownNames(inputSchema, corrected.args)
+    const notes = [correctionNote(corrected.changes), ...unknownNote(left, inputSchema)]
+    return { args: { value: corrected.args, text: undefined }, notes }
+  }
   const unknown = unknownNames(inputSchema, args)
   const misspellings = misspellingsOf(inputSchema, args, unknown)
   const isRefused = fit === false || (misspellings.length > 0 && inputSchema.additionalProperties === false)
@@ -70,7 +73,7 @@ function misspellingsOf(schema: JsonObject, args: JsonObject, unknown: readonly 
 
 const MAX_MISSPELLINGS = 3
 /** Keywords whose schemas may have further properties: then no name is surely unknown. */
-const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'] as const
+const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas', 'dependencies'] as const
 
 function misspellingNote({ given, meant }: Misspelling): string {
   return `Note: the tool has no argument ${JSON.stringify(given)}; ${JSON.stringify(meant)} is the nearest that it has.`

@@ -191,12 +191,13 @@ test('a misspelt name is refused if other names are forbidden, noted by default,
 })
 
 test('other unknown names are noted with those that the tool has, unless the schema may allow them', () => {
-  const notesFor = (changes: JsonObject) => {
+  const notesFor = (changes: JsonObject, more: JsonObject = {}) => {
     const inputSchema = { ...SCHEMA, ...changes }
-    const given = { value: { text: 'x', branch: 'main' }, text: undefined }
-    const checked = checkArguments(checks, { definition: { name: 't', inputSchema } } as never, given)
+    const value = { text: 'x', branch: 'main', ...more }
+    const tool = { definition: { name: 't', inputSchema } } as never
+    const checked = checkArguments(checks, tool, { value, text: undefined })
     assert.ok('notes' in checked)
-    assert.deepEqual(checked.args, given)
+    assert.equal(checked.args.value.branch, 'main')
     return checked.notes
   }
   for (const changes of [{}, { additionalProperties: false }] as JsonObject[])
@@ -210,4 +211,5 @@ test('other unknown names are noted with those that the tool has, unless the sch
     { anyOf: [{ properties: { branch: {} } }, {}] },
   ]
   for (const changes of open) assert.deepEqual(notesFor(changes), [])
+  assert.match(notesFor({}, { count: '2' }).join('|'), /were corrected: .*\|Note: .* no argument "branch"/)
 })

@@ -12,7 +12,6 @@ import type {
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import { searched } from '../spans.ts'
-import { quote } from '../wording/sentences.ts'
 import { fittingExtras } from './fitting-extras.ts'
 
 /** A hit. `relevance`: from 0 to 1; `weak`: probably not what was meant; `whole`: the item was requested by its exact name. */
@@ -24,7 +23,7 @@ export type FoundItems = {
   extras: Found<Extra>[]
   /** How many tools matched in all, without weak ones. */
   total: number
-  /** Well-known products that a query names, but no server; absent if there are none. */
+  /** Well-known products that a query names, but no server of a tool. */
   absent?: readonly string[]
 }
 
@@ -74,18 +73,6 @@ export function joinFound(found: readonly FoundItems[], limit: number): FoundIte
     total: Math.max(tools.filter(({ weak }) => !weak).length, ...found.map(({ total }) => total)),
     absent: [...new Set(found.flatMap(({ absent = [] }) => absent))],
   }
-}
-
-/** Says which products have no server here, and which names no tool has; undefined if there are none. */
-export function absentSentence(
-  products: readonly string[] = [],
-  names: readonly string[] = [],
-): string | undefined {
-  const sentences = [
-    ...(products.length > 0 ? [`No server here is for ${products.join(', ')}.`] : []),
-    ...(names.length > 0 ? [`There is no tool ${names.map(name => quote(name)).join(', ')}.`] : []),
-  ]
-  return sentences.length > 0 ? sentences.join(' ') : undefined
 }
 
 /** Searches for one query; a tool's whole path or listed name finds only that tool. */

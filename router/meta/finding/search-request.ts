@@ -6,7 +6,7 @@ import type { Refusal } from '../wording/answers.ts'
 
 export const MAX_QUERIES = 10
 /** The most hits of one answer. */
-const HIGHEST_LIMIT = 50
+export const HIGHEST_LIMIT = 50
 /** How many hits of a search can be paged through. */
 export const MAX_RANK = 200
 export const ENDS_HERE = `These are the best ${MAX_RANK}: narrow the query.`

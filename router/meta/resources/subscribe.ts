@@ -19,6 +19,9 @@ import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
 
+/** An update of a part of the resource with a longer URI is reported as one of the resource. */
+const MAX_URI_CHARACTERS = 8_192
+
 export type SubscribeDependencies = {
   /** As restricted for the caller. */
   catalog: Catalog
@@ -129,7 +132,8 @@ function translated(
   const clientUri = subscription.uri
   const { uri, server } = target
   const shownUri = (updated: JsonValue | undefined): JsonValue => {
-    if (updated === uri || typeof updated !== 'string' || !mayReport(updated)) return clientUri
+    if (updated === uri || typeof updated !== 'string') return clientUri
+    if (updated.length > MAX_URI_CHARACTERS || !mayReport(updated)) return clientUri
     return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }
   const onUpdate = ({ method, params }: Notification): void =>

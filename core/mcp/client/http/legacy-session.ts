@@ -19,7 +19,7 @@ import type { RemoteDeps } from './spec.ts'
 
 const STREAM_WAIT_MS = 1_000
 
-/** Performs the handshake of a new session. Throws its Faults, after which the upstream keeps no session. */
+/** Performs the handshake of a new session. Throws its Faults, after which the upstream is told to end the session. */
 export async function openLegacy(
   http: HttpClient,
   deps: RemoteDeps,

@@ -228,7 +228,7 @@ test('a server that asks too long a question without reading can die before the 
 test('a refused subscription is not left open at the server', async t => {
   const { session } = await open(t, 'modern-listens', { shared: true })
   for (let tries = 0; tries < 2; tries++)
-    assert.equal(errorOf(await session.subscribe('note://one', signal)).code, -32601)
+    assert.equal(errorOf(await session.subscribe('note://one', signal)).code, -32602)
   const seen = JSON.parse(textOf(await session.request(toolCall('seen'), signal))) as { method: string }[]
   assert.deepEqual(
     seen.map(({ method }) => method),

@@ -193,7 +193,7 @@ async function openGate(child: Started, watched: Promise<void>): Promise<void> {
   gate?.end('\n', () => gate.destroy())
 }
 
-/** Resolves when all output was read, or 200 ms after the exit if descendants keep the pipes open. */
+/** Resolves at the next `drain` or `close` of a stream. */
 function drainOrClose(stdin: Writable): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
@@ -204,6 +204,7 @@ function drainOrClose(stdin: Writable): Promise<void> {
   })
 }
 
+/** Resolves when all output was read, or 200 ms after the exit if descendants keep the pipes open. */
 function exitOf(child: Started, spec: ChildSpec, clock: Clock): Promise<ChildExit> {
   return new Promise(resolve => {
     child.once('error', error => {

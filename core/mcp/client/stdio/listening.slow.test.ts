@@ -163,7 +163,7 @@ test('a first listen for a resource that is refused is not asked for again', asy
   const { session, clock, call, listens } = await open(t)
   await listens()
   for (const [way, code] of [
-    ['nothing', -32601],
+    ['nothing', -32602],
     ['busy', -32000],
     ['unknown', -32601],
   ] as const) {

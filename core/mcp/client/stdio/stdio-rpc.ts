@@ -252,8 +252,7 @@ export class StdioRpc {
   #refuse(id: number | undefined) {
     if (id === undefined) return
     const message = `The question is longer than ${MAX_ASKING_BYTES} bytes`
-    const sending = this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
-    sending?.catch(() => {}) // the child ended without reading
+    void this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
   }
 
   #waiting(id: number | undefined): Pending | undefined {

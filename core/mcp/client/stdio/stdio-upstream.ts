@@ -2,9 +2,9 @@
 import { Fault } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Caller } from '../../caller.ts'
-import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import type { Era } from '../../protocol/revisions.ts'
+import { NO_SESSION } from '../../protocol/subscription-errors.ts'
 import {
   DISCOVERY,
   DISCOVERY_CLIENT,
@@ -55,11 +55,6 @@ export function createStdioUpstream(spec: StdioSpec, deps: StdioDeps): StdioUpst
   if (spec.sessions === 'shared' && spec.min > 0)
     queueMicrotask(() => upstream.connect(new AbortController().signal).catch(() => {}))
   return upstream
-}
-
-const NO_SESSION = {
-  code: METHOD_NOT_FOUND,
-  message: 'This server runs once for each client session, and this caller has no session to receive updates',
 }
 
 /** The key of a client, or a symbol for a call without a client. */

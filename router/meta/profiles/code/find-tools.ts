@@ -2,9 +2,11 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
-import { type Declared, findDeclarations } from '../../../code/declarations.ts'
-import { absentSentence, NOTHING_FITS } from '../../finding/search-catalog.ts'
+import { type FoundDeclaration, findDeclarations } from '../../../code/declarations.ts'
+import { remarkOn } from '../../finding/remarks.ts'
+import { NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
+  HIGHEST_LIMIT,
   LIMIT_WRONG,
   limitSchema,
   MAX_QUERIES,
@@ -45,14 +47,18 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   // A script that calls the found tools is likely to follow.
   work.scripts?.warm()
   const { found, total, absent } = await findDeclarations(work, code, queries, limit)
-  const remark = absentSentence(absent, unknown)
-  const text = `${remark ? `// ${remark}\n` : ''}${declarationsText(found, total, budget.responseTokens)}`
+  const remark = remarkOn(work.catalog, { absent, unknown })
+  const text = `${remark ? `// ${remark}\n` : ''}${declarationsText(found, total, { limit, budget: budget.responseTokens })}`
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }
 
 /** As many declarations as fit, but at least one; if all are weak, only their names, after the sentence that nothing fits. */
-export function declarationsText(found: readonly Declared[], total: number, budget: number): string {
+export function declarationsText(
+  found: readonly FoundDeclaration[],
+  total: number,
+  { limit, budget }: { limit: number; budget: number },
+): string {
   const isNone = found.every(({ weak }) => weak)
   const lines = isNone ? [found.length === 0 ? NOTHING_FITS : `// ${NOTHING_FITS}`] : []
   let tokens = 0
@@ -65,11 +71,18 @@ export function declarationsText(found: readonly Declared[], total: number, budg
     shown++
   }
   const left = total - shown
-  return [...lines, ...(left > 0 ? [`// ${left} more: narrow the query, or raise limit.`] : [])].join('\n')
+  return [
+    ...lines,
+    ...(left > 0
+      ? [
+          `// ${left} more: narrow the query${shown === limit && limit < HIGHEST_LIMIT ? ', or raise limit' : ''}.`,
+        ]
+      : []),
+  ].join('\n')
 }
 
 /** A declaration after its description, and the tools to call first, as comments. */
-function declarationText({ description, declaration, needs }: Declared): string {
+function declarationText({ description, declaration, needs }: FoundDeclaration): string {
   const comments = [description.replace(/\s+/g, ' '), needs ? `needs ${needs.join(', ')}` : '']
   return [...comments.filter(Boolean).map(comment => `// ${comment}`), declaration].join('\n')
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { absentSentence, type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
+import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   LIMIT_WRONG,
@@ -76,7 +76,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? given : (given[0] as string),
-    remark: from === 0 ? absentSentence(found.absent, unknown) : undefined,
+    notFound: from === 0 ? { absent: found.absent, unknown } : {},
   })
   observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer

@@ -3,6 +3,7 @@ import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { isStopword, wordsOf } from '../../../catalog/search/text.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
+import { type NotFound, remarkOn } from '../../finding/remarks.ts'
 import { type Found, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import { ENDS_HERE } from '../../finding/search-request.ts'
 import { foldSchema } from '../../schemas/fold.ts'
@@ -41,8 +42,8 @@ export type Discovery = {
   cursorAfter(shown: number): string | undefined
   /** The query as it was given. */
   query: string | string[]
-  /** What of it there is not; see absentSentence. */
-  remark?: string
+  /** What of it there is not. */
+  notFound?: NotFound
 }
 
 export type DiscoveryAnswer = {
@@ -63,14 +64,17 @@ export function composeDiscovery(discovery: Discovery): DiscoveryAnswer {
 
 /** Composes the answer within a budget in tokens. `isWhole`: every tool is there, and no schema is folded or left out. */
 function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWhole: boolean } {
-  const { catalog, tools, totalFound, searchMs, remark = '' } = discovery
+  const { catalog, tools, totalFound, searchMs, notFound = {} } = discovery
   const frame = {
     total_found: totalFound,
     search_time_ms: rounded(searchMs),
     query: echo(discovery.query, budget),
   }
   const needs = Math.max([discovery.query].flat().length, tools.filter(({ whole }) => whole).length)
-  let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame) + remark)
+  let room =
+    budget * SAFE_SHARE -
+    MORE_TOKENS -
+    estimateTokens(JSON.stringify(frame) + (remarkOn(catalog, notFound) ?? ''))
   const exact = tools.some(({ whole }) => whole)
   const forSchemas = exact ? MIN_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
   const lines = toolLines(catalog, tools, room - forSchemas, needs)
@@ -85,18 +89,13 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
   const left = continues ? totalFound - discovery.from - lines.length : 0
   const isNone = discovery.from === 0 && fitsNone(tools)
   const rest = continues ? restOf(left, nextCursor) : undefined
-  const more = joined(remark, isNone ? NOTHING_FITS : moreOf(rest, schemas))
+  const more = remarkOn(catalog, notFound, isNone ? NOTHING_FITS : moreOf(rest, schemas))
   return {
     isWhole: !schemas.folded && !schemas.omitted && lines.length === tools.length,
     text: JSON.stringify({ ...answer, nextCursor, more }),
     tokens: bareTokens + schemas.tokens + estimateTokens(`${nextCursor ?? ''}${more ?? ''}`),
     schemaTokens: schemas.tokens,
   }
-}
-
-/** Both texts, or the one that there is. */
-function joined(remark: string, more = ''): string | undefined {
-  return `${remark} ${more}`.trim() || undefined
 }
 
 type Schemas = { tokens: number; folded: boolean; omitted: boolean }

@@ -4,8 +4,8 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
+import { type NotFound, remarkOn } from '../../finding/remarks.ts'
 import {
-  absentSentence,
   type Found,
   type FoundItems,
   fitsNone,
@@ -88,8 +88,8 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   observer.searched(performance.now() - startedMs, tools.length, work)
   const extras = from === 0 ? found.extras : []
   const hasMore = found.tools.length > end
-  const remark = from === 0 ? absentSentence(found.absent, unknown) : undefined
-  const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0, remark }
+  const notFound = from === 0 ? { absent: found.absent, unknown } : {}
+  const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0, notFound }
   return discoveryReply(work, compose(catalog, page, asked))
 }
 
@@ -108,13 +108,13 @@ type Page = FoundItems & {
   /** Whether there was a query. */
   isSearch: boolean
   /** What of it there is not. */
-  remark: string | undefined
+  notFound: NotFound
 }
 
 /** `asked`: identifies the request that the cursor belongs to. */
 function compose(
   catalog: Catalog,
-  { tools, extras, total, from, hasMore, isSearch, remark }: Page,
+  { tools, extras, total, from, hasMore, isSearch, notFound }: Page,
   asked: string,
 ): JsonObject {
   const budget = answerBudget(catalog)
@@ -131,7 +131,7 @@ function compose(
   const continues = hasMore || found.lines.length < tools.length
   const nextCursor = continues && shown < MAX_RANK ? rankCursor(shown, asked) : undefined
   const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
-  const more = [remark, isPoor && isSearch ? NOTHING_FITS : rest].filter(Boolean).join(' ') || undefined
+  const more = remarkOn(catalog, notFound, isPoor && isSearch ? NOTHING_FITS : rest)
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 

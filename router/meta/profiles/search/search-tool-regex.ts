@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { LIMIT_WRONG, limitSchema, readLimit } from '../../finding/search-request.ts'
+import { HIGHEST_LIMIT, LIMIT_WRONG, limitSchema, readLimit } from '../../finding/search-request.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { answerBudget, fitLines } from '../../wording/lines.ts'
@@ -61,11 +61,11 @@ async function call(work: Work, { query, limit: asked }: JsonObject): Promise<Mc
     more:
       searched < catalog.tools.length
         ? `The pattern takes long: ${searched} of ${catalog.tools.length} tools were searched. Make it simpler.`
-        : moreOf(tools.length - shown, shown === limit),
+        : moreOf(tools.length - shown, shown === limit && limit < HIGHEST_LIMIT),
   })
 }
 
-/** Says how many more tools there are, and how to get them. `isLimited`: the limit ended the answer, not its budget. */
+/** Says how many more tools there are, and how to get them. `isLimited`: a higher limit gives more. */
 function moreOf(left: number, isLimited: boolean): string | undefined {
   if (left === 0) return undefined
   return `${left} more: ${isLimited ? 'raise limit, or ' : ''}make the pattern narrower.`

@@ -4,7 +4,8 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
-import { absentSentence, type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
+import { remarkOn } from '../../finding/remarks.ts'
+import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   ENDS_HERE,
@@ -104,8 +105,8 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
   const extras = paging.cursor === undefined ? found.extras : []
   const weak = new Set(found.tools.filter(one => one.weak).map(({ item }) => item))
   const isNone = paging.cursor === undefined && notFound.length === 0 && fitsNone(found.tools)
-  const remark = paging.cursor === undefined ? absentSentence(found.absent) : undefined
-  const more = [remark, isNone ? NOTHING_FITS : undefined].filter(Boolean).join(' ') || undefined
+  const absent = paging.cursor === undefined ? found.absent : undefined
+  const more = remarkOn(work.catalog, { absent }, isNone ? NOTHING_FITS : undefined)
   return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
