@@ -12,6 +12,7 @@ type Listed = {
   total_resources: number
   total_templates: number
   nextCursor?: string
+  more?: string
 }
 
 test('a list has the documented fields, URIs with their server in front, and totals', async t => {
@@ -60,6 +61,14 @@ test('query and server narrow the list, the totals count everything visible', as
     assert.equal(content[0]?.text, `${Object.keys(wrong)[0]} is no text: give a string.`)
   }
   assert.equal((await list(fixture, { query: null, server: null })).resources.length, 3)
+})
+
+test('if no resource fits a query, the answer says so', async () => {
+  const fixture = createFixture(SERVERS)
+  const { resources, resource_templates, more } = await list(fixture, { query: 'zzqqxx' })
+  assert.deepEqual([resources, resource_templates], [[], []])
+  assert.match(more ?? '', /^Probably nothing here fits/)
+  assert.equal((await list(fixture, { query: 'READ begin' })).more, undefined)
 })
 
 test('pages stay within the budget, contain everything once, and survive a change in between', async () => {

@@ -13,6 +13,7 @@ import { answerBudget, lineCost } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
 import { allEntries, foundEntries, type ResourceEntry } from './resource-entries.ts'
 
+const NOTHING_FITS = 'Probably nothing here fits: say it in other words, or list all without a query.'
 const MAX_DESCRIPTION_CHARACTERS = 200
 /** Tokens of the JSON around the lines, including the cursor. */
 const FRAME_TOKENS = 70
@@ -42,9 +43,9 @@ async function list(work: Work, args: JsonObject): Promise<McpResponse> {
   const { query, server: name } = args as { query?: string | null; server?: string | null }
   const server = name ? findServer(catalog, name) : undefined
   if (server && 'refusal' in server) return refuse(work, server)
-  const entries = query?.trim()
+  const { entries, fitsNone } = query?.trim()
     ? await foundEntries(work, query, server?.name)
-    : allEntries(catalog, server?.name)
+    : { entries: allEntries(catalog, server?.name), fitsNone: false }
   const asked = JSON.stringify([query?.trim() ?? '', server?.name ?? ''])
   const page = pageOfLines(catalog, entries, args.cursor || undefined, asked)
   if (!page) return refuse(work, CURSOR_WRONG)
@@ -56,6 +57,7 @@ async function list(work: Work, args: JsonObject): Promise<McpResponse> {
     total_resources: catalog.totals.resources,
     total_templates: catalog.totals.templates,
     nextCursor: page.nextCursor,
+    more: fitsNone ? NOTHING_FITS : undefined,
   })
   observer.tokensServed(tokenRoute(work), 'resources', estimateTokens(text))
   return textReply(text)

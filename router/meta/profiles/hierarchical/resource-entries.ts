@@ -8,6 +8,8 @@ import type { Work } from '../../meta-tool.ts'
 export type ResourceEntry = { key: string; kind: 'resource' | 'template'; route: ResourceRoute }
 
 const MAX_FOUND = 200
+/** How many weak hits are listed if there are no others. */
+const MAX_WEAK = 5
 /** A query narrows the list: hits whose relevance is a smaller share of the best one are left out. */
 const MIN_SHARE_OF_BEST = 0.5
 const RANK_DIGITS = 4
@@ -19,12 +21,12 @@ export function* allEntries(catalog: Catalog, server: string | undefined): Gener
       if (isWanted(catalog, route, server)) yield { key: `${kind} ${route.shownUri}`, kind, route }
 }
 
-/** Hits of a query by words, and by meaning if there is an encoder; weak hits only if there are no others. */
+/** Hits of a query by words, and by meaning if there is an encoder; if all are weak, the first few, and `fitsNone`. */
 export async function foundEntries(
   work: Work,
   query: string,
   server: string | undefined,
-): Promise<ResourceEntry[]> {
+): Promise<{ entries: ResourceEntry[]; fitsNone: boolean }> {
   const { catalog, encodeQuery, request } = work
   const { extraIndex, extras, vectors } = catalog
   const { signal } = request.caller
@@ -36,9 +38,10 @@ export async function foundEntries(
   const { hits } = extraIndex.search(query, { limit: Math.min(MAX_FOUND, extras.length), visible, meaning })
   const best = hits[0]?.relevance ?? 0
   const good = hits.filter(({ weak, relevance }) => !weak && relevance >= MIN_SHARE_OF_BEST * best)
-  return (good.length > 0 ? good : hits).flatMap(
-    ({ document }, rank) => entryOf(catalog, document, rank) ?? [],
-  )
+  const fitsNone = good.length === 0
+  const shown = fitsNone ? hits.slice(0, MAX_WEAK) : good
+  const entries = shown.flatMap(({ document }, rank) => entryOf(catalog, document, rank) ?? [])
+  return { entries, fitsNone }
 }
 
 function entryOf({ extras }: Catalog, extra: number, rank: number): ResourceEntry | undefined {
