@@ -54,16 +54,19 @@ async function numbersAreTrue(prometheus: Prometheus): Promise<void> {
     return states?.some(({ value }) => value === 2)
   })
   const shown = (dashboard: string, title: string) => queryOf(dashboard, title, VARIABLES)
+  // Two of five calls fail; while a round is not finished, up to half of those that are counted.
+  await until('the share of failed calls is near 0.4', async () => {
+    const [[errors] = []] = await prometheus.ask([shown('Overview', 'Errors')])
+    return errors !== undefined && errors.value > 0.1 && errors.value < 0.5
+  })
   const answers = await prometheus.ask([
-    shown('Overview', 'Errors'),
     shown('Overview', 'Unavailable servers'),
     shown('Server', 'Ready'),
     shown('Server', 'List read'),
     shown('Operator', 'Servers that are not ready'),
     shown('Operator', 'Leader'),
   ])
-  const [errors, unavailable, ready, read, notReady, leader] = answers.map(([sample]) => sample)
-  assert.ok(errors && errors.value > 0.1 && errors.value < 0.5, `${errors?.value} of the calls failed`)
+  const [unavailable, ready, read, notReady, leader] = answers.map(([sample]) => sample)
   assert.equal(unavailable?.value, 1)
   assert.deepEqual([ready?.metric.reason, ready?.value], ['Ready', 1])
   assert.ok(read && read.value < 60)
