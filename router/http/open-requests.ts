@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { Identity, IdentityKind } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
+import { type Placed, PlacedList } from '../../core/placed-list.ts'
 import type { Found } from '../access/authentication.ts'
 import type { Identify } from './mcp-route.ts'
 
@@ -13,22 +14,26 @@ export type OpenRequests = {
   review(access: AccessConfig, kind?: IdentityKind): Promise<void>
 }
 
-type Open = { identity: Identity; authorization: string | undefined }
+type Open = Placed & { raw: ServerResponse; identity: Identity; authorization: string | undefined }
 
 /** How many credentials a review verifies at the same time: fewer than authentication accepts, so that new callers are not refused meanwhile. */
 const AT_ONCE = 64
 
 export function createOpenRequests(identify: Identify): OpenRequests {
-  const open = new Map<ServerResponse, Open>()
+  const open = new PlacedList<Open>()
   return {
     add(raw, identity, authorization) {
-      open.set(raw, { identity, authorization })
-      whenClosed(raw, () => open.delete(raw))
+      const one = { raw, identity, authorization, place: 0 }
+      open.add(one)
+      whenClosed(raw, () => open.remove(one))
     },
     async review(access, kind) {
-      const left = [...open].filter(([, { identity }]) => !kind || identity.kind === kind).values()
+      const left = open
+        .toArray()
+        .filter(({ identity }) => !kind || identity.kind === kind)
+        .values()
       const worker = async () => {
-        for (const [raw, { identity, authorization }] of left) {
+        for (const { raw, identity, authorization } of left) {
           const found = identify(access, authorization)
           if (isOver(found instanceof Promise ? await found : found, identity)) end(raw)
         }

@@ -9,6 +9,8 @@ import { FORWARDED } from './replicas.ts'
 
 export type RequestLimits = Pick<Limits, 'request'>
 
+/** Of nearly every request. */
+const NONE: readonly string[] = []
 const BATCH = /^\s*\[/
 
 /** The limits that count a request; undefined for one of another replica, which has counted what led to it. */
@@ -31,7 +33,10 @@ export function isSignedAs(
 }
 
 /** Credentials of a replica for a request of its own, and for one that it forwards; neither is verified yet. */
-function signaturesOf({ headers: { authorization, [FORWARDED]: marker } }: FastifyRequest): string[] {
+function signaturesOf({
+  headers: { authorization, [FORWARDED]: marker },
+}: FastifyRequest): readonly string[] {
+  if (marker === undefined && !isInternal(authorization)) return NONE
   return [authorization, marker === undefined ? undefined : String(marker)].filter(isInternal)
 }
 

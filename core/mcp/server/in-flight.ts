@@ -2,21 +2,21 @@
 import type { ServerResponse } from 'node:http'
 import { type Clock, delay } from '../../async.ts'
 import { Fault } from '../../errors.ts'
+import { type Placed, PlacedList } from '../../placed-list.ts'
 import { PostResponse } from './post-response.ts'
 
 /** How long an aborted call may take to send its response. */
 const ABORT_GRACE_MS = 500
 const NO_HEADERS: readonly string[] = []
 
-type Entry = { response: PostResponse; key: string | undefined; at: number }
+type Entry = Placed & { response: PostResponse; key: string | undefined }
 
 export class InFlight {
-  /** Unordered; each entry knows its index, so that removal is O(1). */
-  readonly #entries: Entry[] = []
+  readonly #entries = new PlacedList<Entry>()
   #whenIdle: (() => void) | undefined
 
   get size(): number {
-    return this.#entries.length
+    return this.#entries.size
   }
 
   /**
@@ -25,19 +25,14 @@ export class InFlight {
    */
   open(raw: ServerResponse, key: string | undefined, headers: readonly string[] = NO_HEADERS): PostResponse {
     const response = new PostResponse(raw, headers, () => this.#forget(entry))
-    const entry = { response, key, at: this.#entries.length }
-    this.#entries.push(entry)
+    const entry = { response, key, place: 0 }
+    this.#entries.add(entry)
     return response
   }
 
-  /** Moves the last entry to the index of the removed one. */
   #forget(entry: Entry): void {
-    const last = this.#entries.pop()
-    if (last && last !== entry) {
-      last.at = entry.at
-      this.#entries[entry.at] = last
-    }
-    if (this.#entries.length === 0) this.#whenIdle?.()
+    this.#entries.remove(entry)
+    if (this.#entries.size === 0) this.#whenIdle?.()
   }
 
   /** Cancels the response with this key; false if there is none. */
@@ -49,14 +44,14 @@ export class InFlight {
 
   /** Aborts all requests of a client. */
   abortOf(client: string, reason: Fault): void {
-    const ofClient = this.#entries.filter(({ key }) => key?.startsWith(`${client} `))
+    const ofClient = this.#entries.toArray().filter(({ key }) => key?.startsWith(`${client} `))
     for (const { response } of ofClient) response.abort(reason)
   }
 
   /** Waits until all responses are sent. After `limitMs`, aborts the rest and gives them 500 ms to respond. */
   async drain(limitMs: number, clock: Clock): Promise<void> {
     await this.#idle(limitMs, clock)
-    for (const { response } of [...this.#entries]) {
+    for (const { response } of this.#entries.toArray()) {
       response.abort(new Fault('cancelled', 'The server is shutting down.', { retryable: true }))
     }
     await this.#idle(ABORT_GRACE_MS, clock)
@@ -64,7 +59,7 @@ export class InFlight {
 
   /** Waits until all responses are sent, for `limitMs` at most. */
   async #idle(limitMs: number, clock: Clock): Promise<void> {
-    if (this.#entries.length === 0) return
+    if (this.#entries.size === 0) return
     const done = new AbortController()
     const idle = new Promise<void>(resolve => {
       this.#whenIdle = resolve

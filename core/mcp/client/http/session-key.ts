@@ -28,7 +28,7 @@ export function createSessionKeys(options: SessionKeys): (asking: Asking) => Wan
   return ({ client, capabilities = NONE }) => {
     const keyed = perClient && client !== undefined
     if (speaks('modern') && !(keyed && speaks('legacy') !== false)) return FOR_ALL
-    const declared = capabilityCode(capabilities)
+    const declared = capabilities === NONE ? '' : capabilityCode(capabilities)
     if (keyed) return { key: client, capabilities, declared, own: true, prefers: 'legacy' }
     if (perClient) return { key: Symbol('one call'), capabilities, declared, own: true, prefers: 'modern' }
     if (declared === '' || !questionsOfCalls) return FOR_ALL
