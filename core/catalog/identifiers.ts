@@ -6,7 +6,7 @@ const NOT_ASCII = /[^\x20-\x7e\s]/
 export function splitIdentifier(text: string): string {
   return text
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
     .replace(/[_\-./:]+/g, ' ')
 }
 

@@ -51,7 +51,7 @@ export function readEntryPoints(packages: string, info: string): Promise<string>
 export function scriptsOf(entryPoints: string, kind: 'console' | 'gui'): string[] {
   const section = new RegExp(`^\\[${kind}_scripts\\]\\s*$([\\s\\S]*?)(?=^\\[|$(?![\\s\\S]))`, 'm')
   const lines = section.exec(entryPoints)?.[1] ?? ''
-  return [...lines.matchAll(/^\s*([^\s=#;]+)\s*=/gm)].map(match => match[1] ?? '')
+  return [...lines.matchAll(/^[^\S\n]*([^\s=#;]+)[^\S\n]*=/gm)].map(match => match[1] ?? '')
 }
 
 /** In scripts, the installer replaces `#!python` by the path of the environment's Python, which is taken out again. */

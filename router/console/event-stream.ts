@@ -69,7 +69,10 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
   const stops = [
     repeat(clock, LOOK_MS, sendChanges),
     repeat(clock, FRAME_MS, sendCalls),
-    repeat(clock, HEARTBEAT_MS, () => void raw.write(HEARTBEAT)),
+    repeat(clock, HEARTBEAT_MS, () => {
+      // It may have been ended while the page does not read.
+      if (!raw.destroyed && !raw.writableEnded) raw.write(HEARTBEAT)
+    }),
     points.onPoint(sendPoints),
     calls.onCall(kept => {
       if (!maySee(kept)) return

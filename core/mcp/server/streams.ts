@@ -86,7 +86,8 @@ export class Streams {
     const stream: Stream = {
       ...owner,
       closed: closing.signal,
-      send: message => write(raw, frame(JSON.stringify({ jsonrpc: '2.0', ...message }))),
+      // Not written as JSON for a client that does not read: an update may be large, and go to many subscriptions.
+      send: message => isWritable(raw) && write(raw, frame(JSON.stringify({ jsonrpc: '2.0', ...message }))),
       end: () => {
         raw.end()
         close()
@@ -145,8 +146,13 @@ export class Streams {
 }
 
 function write(raw: ServerResponse, text: string): boolean {
-  if (raw.writableLength > MAX_UNSENT_BYTES) raw.destroy()
-  if (raw.writableEnded || raw.destroyed) return false
+  if (!isWritable(raw)) return false
   raw.write(text)
   return true
+}
+
+/** Cuts off a client that does not read. */
+function isWritable(raw: ServerResponse): boolean {
+  if (raw.writableLength > MAX_UNSENT_BYTES) raw.destroy()
+  return !raw.writableEnded && !raw.destroyed
 }

@@ -18,6 +18,8 @@ const EXACTNESS = { path: 5, name: 4, key: 3, word: 2 }
 /** The query is a name or path with one typing error. */
 export const NEARLY = 1
 const EXACTNESS_NAMES = ['nearly', 'word', 'words', 'name', 'path'] as const
+/** The rest of a longer title names nothing. */
+const MAX_TITLE_CHARACTERS = 1_000
 /** Longest word that may be the name of a tool. */
 const MAX_NAME_CHARACTERS = 256
 /** Shorter names are too similar to each other for correction. */
@@ -38,7 +40,7 @@ export function createNames(): Names {
       put(paths, `${server}__${tool}`, document)
       put(paths, `${server} ${tool}`, document)
       put(names, tool, document)
-      const toolKeys = new Set([tool, title ?? tool].map(keyOf))
+      const toolKeys = new Set([tool, (title ?? tool).slice(0, MAX_TITLE_CHARACTERS)].map(keyOf))
       for (const key of toolKeys)
         for (const prefix of new Set(['', keyOf(server), keyOf(serverTitle ?? server)]))
           addKey(`${prefix} ${key}`.trim(), document)

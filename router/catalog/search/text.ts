@@ -20,9 +20,12 @@ const MAX_COMPOUND_CHARACTERS = 24
 const MAX_COMPOUND_PARTS = 4
 const STOPWORDS: ReadonlySet<string> = new Set(stopwordList.words.split(' '))
 
-/** Porter2 stem of a lower-case ASCII word; anything else as it is. */
+/**
+ * Porter2 stem of a lower-case ASCII word; anything else as it is, also more letters in a row than words have: the stemmer takes quadratic
+ * time for them.
+ */
 export function stem(word: string): string {
-  return /^[a-z]{3,}$/.test(word) ? porter2(word) : word
+  return /^[a-z]{3,64}$/.test(word) ? porter2(word) : word
 }
 
 /** Whether an English word looks like a plural: `pods`, not `status`, `access` or `analysis`. */

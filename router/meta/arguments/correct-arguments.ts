@@ -217,12 +217,11 @@ function asList(value: JsonValue): JsonValue[] | undefined {
 
 /** The number that a text represents, if no digit is lost. */
 function numberIn(text: string): number | undefined {
-  const digits = text.replace(/[eE].*$/, '').replace(/\D/g, '')
+  if (!NUMBER.test(text)) return undefined
+  const digits = (text.split(/[eE]/, 1)[0] ?? '').replace(/\D/g, '')
   const value = Number(text)
   const isLost = value === 0 && /[1-9]/.test(digits)
-  return NUMBER.test(text) && digits.length <= MAX_DIGITS && Number.isFinite(value) && !isLost
-    ? value
-    : undefined
+  return digits.length <= MAX_DIGITS && Number.isFinite(value) && !isLost ? value : undefined
 }
 
 /** Whether a value is a number that was not rounded when it was parsed: larger ones may have been. */

@@ -7,8 +7,12 @@ const MAX_PREREQUISITES = 2
 /** How much of a text is read. */
 const MAX_CHARACTERS = 4_000
 const MAX_PARAMETERS = 100
-/** Names with a separator or inner capitals. Others are not recognized, since a tool may be named like an everyday word: `search`. */
-const NAME = /[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+/g
+/**
+ * Names with a separator or inner capitals. Others are not recognized, since a tool may be named like an everyday word: `search`. Each begins
+ * where a word does, so that a long word is tried only once.
+ */
+const NAME =
+  /(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+)/g
 const SENTENCE_END = /[.!?;](?:\s|$)|\n/
 /** Words in sentences that name a tool to call before this one. A word of INSTEAD shows that a sentence names an alternative, or a next step. */
 const BEFORE =

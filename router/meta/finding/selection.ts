@@ -5,6 +5,8 @@ import { nearlyNamed } from '../calling/find-called.ts'
 import type { Work } from '../meta-tool.ts'
 
 const SELECT = 'select:'
+/** The rest of the names is ignored. */
+const MAX_SELECTED = 500
 
 /** Whether a query begins with `select:`, in any case. */
 export function isSelection(query: string): boolean {
@@ -13,7 +15,7 @@ export function isSelection(query: string): boolean {
 
 /** The names in a selection, trimmed. */
 export function selectedNames(query: string): string[] {
-  const names = query.slice(SELECT.length).split(',')
+  const names = query.slice(SELECT.length).split(',', MAX_SELECTED)
   return names.map(name => name.trim()).filter(name => name !== '')
 }
 

@@ -80,5 +80,5 @@ export function readStderr(stream: Readable, { clock, secrets, log }: StderrOpti
 
 /** The beginning of a long line. Removes the word at the cut too: it could be the beginning of a secret, which would not be recognized. */
 function cut(line: Buffer): string {
-  return `${line.toString('utf8', 0, KEPT_BYTES).replace(/\S*$/, '')}…`
+  return `${line.toString('utf8', 0, KEPT_BYTES).replace(/(?<!\S)\S*$/, '')}…`
 }

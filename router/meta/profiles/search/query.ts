@@ -1,5 +1,6 @@
 /** Parses the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
 import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
+import { MAX_QUERY_CHARACTERS } from '../../../catalog/search/query-limits.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import type { Item } from '../../finding/search-catalog.ts'
 import { isSelection, selectedNames, toolsNamed } from '../../finding/selection.ts'
@@ -14,7 +15,7 @@ export type ToolQuery =
 
 export function readToolQuery(query: string): ToolQuery {
   if (isSelection(query)) return { kind: 'select', names: selectedNames(query) }
-  const words = query.split(/\s+/)
+  const words = query.slice(0, MAX_QUERY_CHARACTERS).split(/\s+/)
   const isRequired = (word: string) => word.length > 1 && word.startsWith('+')
   return {
     kind: 'words',

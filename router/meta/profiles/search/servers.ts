@@ -2,6 +2,7 @@
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { Catalog } from '../../../catalog/catalog.ts'
+import { MAX_QUERY_CHARACTERS } from '../../../catalog/search/query-limits.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { namesResource } from '../../calling/execute.ts'
 import { findServer, stateRefusalOf, unknownServer } from '../../calling/targets.ts'
@@ -22,10 +23,10 @@ export function serverNameOf({ title, name }: RouterServer): string {
 
 /** The servers whose name, title, category, description or keywords contain every word of a text; case-insensitive, hidden ones included. */
 export function serversCalled({ servers }: Catalog, text: string): RouterServer[] {
-  const words = new Set(text.toLowerCase().split(/\s+/))
+  const words = [...new Set(text.slice(0, MAX_QUERY_CHARACTERS).toLowerCase().split(/\s+/))]
   return [...servers.values()].filter(({ name, title, category, description, keywords }) => {
     const own = [name, title, category, description, ...keywords].join('\n').toLowerCase()
-    return [...words].every(word => own.includes(word))
+    return words.every(word => own.includes(word))
   })
 }
 
