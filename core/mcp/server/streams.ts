@@ -81,13 +81,12 @@ export class Streams {
   open(raw: ServerResponse, owner: StreamOwner): Stream {
     raw.writeHead(200, [...STREAM_HEAD])
     raw.write(HEARTBEAT)
-    const stopBeating = this.#heartbeats.add(() => write(raw, HEARTBEAT))
+    const stopBeating = this.#heartbeats.add(() => write(raw, () => HEARTBEAT))
     const closing = new AbortController()
     const stream: Stream = {
       ...owner,
       closed: closing.signal,
-      // Not written as JSON for a client that does not read: an update may be large, and go to many subscriptions.
-      send: message => isWritable(raw) && write(raw, frame(JSON.stringify({ jsonrpc: '2.0', ...message }))),
+      send: message => write(raw, () => frame(JSON.stringify({ jsonrpc: '2.0', ...message }))),
       end: () => {
         raw.end()
         close()
@@ -145,14 +144,10 @@ export class Streams {
   }
 }
 
-function write(raw: ServerResponse, text: string): boolean {
-  if (!isWritable(raw)) return false
-  raw.write(text)
-  return true
-}
-
-/** Cuts off a client that does not read. */
-function isWritable(raw: ServerResponse): boolean {
+/** Cuts off a client that does not read: for it, `textOf` is not called, since an update may be large, and go to many subscriptions. */
+function write(raw: ServerResponse, textOf: () => string): boolean {
   if (raw.writableLength > MAX_UNSENT_BYTES) raw.destroy()
-  return !raw.writableEnded && !raw.destroyed
+  if (raw.writableEnded || raw.destroyed) return false
+  raw.write(textOf())
+  return true
 }

@@ -18,12 +18,17 @@ export function absentProducts(
   weighted: readonly WeightedTerm[],
   first: number,
 ): string[] {
-  const contained = termsOf(fields[first] as ToolTerms)
   const wordOf = ({ term }: WeightedTerm) => terms.get(term)?.word ?? term
   const isAbsent = (one: WeightedTerm) =>
     isWellKnown(wordOf(one)) &&
     (placed.has(one.term) || capital.has(one.term)) &&
-    !contains(contained, one) &&
     one.alternatives.keys().every(term => servers.count(term) === 0)
-  return weighted.filter(isAbsent).slice(0, MAX_NAMES).map(wordOf)
+  const absent = weighted.filter(isAbsent)
+  // Nearly every query: the terms of the first hit need not be gathered.
+  if (absent.length === 0) return []
+  const contained = termsOf(fields[first] as ToolTerms)
+  return absent
+    .filter(one => !contains(contained, one))
+    .slice(0, MAX_NAMES)
+    .map(wordOf)
 }

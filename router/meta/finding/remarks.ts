@@ -7,25 +7,27 @@ import { quote } from '../wording/sentences.ts'
 /** The `absent` products of a search and the `unknown` names of a selection. */
 export type NotFound = { absent?: readonly string[]; unknown?: readonly string[] }
 
-/** A sentence for each, joined; undefined if there are none. A server without tools that can be found now is not absent: its state is the reason. */
-export function remarkOn(
-  catalog: Catalog,
-  { absent = [], unknown = [] }: NotFound,
-  more?: string,
-): string | undefined {
-  const named = new Set(
-    catalog.config.servers.flatMap(({ name, title = '' }) =>
-      wordsOf(`${name} ${title}`).map(({ text }) => text),
-    ),
-  )
-  const products = absent.filter(product => !named.has(product))
-  const reasonOf = (name: string) => (stateRefusal(catalog, name) ?? heldRefusal(catalog, name))?.refusal
-  const names = unknown.filter(name => reasonOf(name) === undefined)
-  const sentences = [
+/** A sentence for each, joined; empty if there are none. A server without tools that can be found now is not absent: its state is the reason. */
+export function remarkOn(catalog: Catalog, { absent = [], unknown = [] }: NotFound): string {
+  const products = absent.length > 0 ? withoutServer(catalog, absent) : []
+  const refusals = unknown.map(name => (stateRefusal(catalog, name) ?? heldRefusal(catalog, name))?.refusal)
+  const names = unknown.filter((_name, at) => refusals[at] === undefined)
+  return joined(
     products.length > 0 ? `No server here is for ${products.join(', ')}.` : undefined,
     names.length > 0 ? `There is no tool ${names.map(name => quote(name)).join(', ')}.` : undefined,
-    ...new Set(unknown.map(reasonOf)),
-    more,
-  ]
-  return sentences.filter(Boolean).join(' ') || undefined
+    ...new Set(refusals),
+  )
+}
+
+/** The texts that are neither empty nor undefined, with a space between them. */
+export function joined(...texts: (string | undefined)[]): string {
+  return texts.filter(Boolean).join(' ')
+}
+
+/** The products that no server of the catalog is named after, whether its tools can be found now or not. */
+function withoutServer({ config }: Catalog, products: readonly string[]): string[] {
+  const named = new Set(
+    config.servers.flatMap(({ name, title = '' }) => wordsOf(`${name} ${title}`).map(({ text }) => text)),
+  )
+  return products.filter(product => !named.has(product))
 }

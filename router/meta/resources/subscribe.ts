@@ -18,9 +18,7 @@ import type { Refusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
-
-/** An update of a part of the resource with a longer URI is reported as one of the resource. */
-const MAX_URI_CHARACTERS = 8_192
+import { MAX_URI_CHARACTERS } from './template-match.ts'
 
 export type SubscribeDependencies = {
   /** As restricted for the caller. */
@@ -133,6 +131,7 @@ function translated(
   const { uri, server } = target
   const shownUri = (updated: JsonValue | undefined): JsonValue => {
     if (updated === uri || typeof updated !== 'string') return clientUri
+    // Such a URI of a part is told as the resource itself.
     if (updated.length > MAX_URI_CHARACTERS || !mayReport(updated)) return clientUri
     return route.kind === 'server' ? updated : exposedUri(server.name, updated)
   }

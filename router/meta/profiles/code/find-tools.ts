@@ -70,15 +70,10 @@ export function declarationsText(
     lines.push(line)
     shown++
   }
-  const left = total - shown
-  return [
-    ...lines,
-    ...(left > 0
-      ? [
-          `// ${left} more: narrow the query${shown === limit && limit < HIGHEST_LIMIT ? ', or raise limit' : ''}.`,
-        ]
-      : []),
-  ].join('\n')
+  const how =
+    shown === limit && limit < HIGHEST_LIMIT ? 'narrow the query, or raise limit' : 'narrow the query'
+  if (total > shown) lines.push(`// ${total - shown} more: ${how}.`)
+  return lines.join('\n')
 }
 
 /** A declaration after its description, and the tools to call first, as comments. */

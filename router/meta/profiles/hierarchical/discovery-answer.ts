@@ -3,7 +3,7 @@ import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { isStopword, wordsOf } from '../../../catalog/search/text.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { type NotFound, remarkOn } from '../../finding/remarks.ts'
+import { joined, type NotFound, remarkOn } from '../../finding/remarks.ts'
 import { type Found, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import { ENDS_HERE } from '../../finding/search-request.ts'
 import { foldSchema } from '../../schemas/fold.ts'
@@ -70,11 +70,9 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
     search_time_ms: rounded(searchMs),
     query: echo(discovery.query, budget),
   }
+  const remark = remarkOn(catalog, notFound)
   const needs = Math.max([discovery.query].flat().length, tools.filter(({ whole }) => whole).length)
-  let room =
-    budget * SAFE_SHARE -
-    MORE_TOKENS -
-    estimateTokens(JSON.stringify(frame) + (remarkOn(catalog, notFound) ?? ''))
+  let room = budget * SAFE_SHARE - MORE_TOKENS - estimateTokens(JSON.stringify(frame) + remark)
   const exact = tools.some(({ whole }) => whole)
   const forSchemas = exact ? MIN_FOLDED_TOKENS + SCHEMA_KEY_TOKENS : budget * (1 - LINES_SHARE)
   const lines = toolLines(catalog, tools, room - forSchemas, needs)
@@ -89,7 +87,7 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
   const left = continues ? totalFound - discovery.from - lines.length : 0
   const isNone = discovery.from === 0 && fitsNone(tools)
   const rest = continues ? restOf(left, nextCursor) : undefined
-  const more = remarkOn(catalog, notFound, isNone ? NOTHING_FITS : moreOf(rest, schemas))
+  const more = joined(remark, isNone ? NOTHING_FITS : moreOf(rest, schemas)) || undefined
   return {
     isWhole: !schemas.folded && !schemas.omitted && lines.length === tools.length,
     text: JSON.stringify({ ...answer, nextCursor, more }),

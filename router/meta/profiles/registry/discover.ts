@@ -4,7 +4,7 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
-import { type NotFound, remarkOn } from '../../finding/remarks.ts'
+import { joined, type NotFound, remarkOn } from '../../finding/remarks.ts'
 import {
   type Found,
   type FoundItems,
@@ -131,7 +131,7 @@ function compose(
   const continues = hasMore || found.lines.length < tools.length
   const nextCursor = continues && shown < MAX_RANK ? rankCursor(shown, asked) : undefined
   const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
-  const more = remarkOn(catalog, notFound, isPoor && isSearch ? NOTHING_FITS : rest)
+  const more = joined(remarkOn(catalog, notFound), isPoor && isSearch ? NOTHING_FITS : rest) || undefined
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 

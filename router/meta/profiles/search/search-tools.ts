@@ -4,7 +4,7 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
-import { remarkOn } from '../../finding/remarks.ts'
+import { joined, remarkOn } from '../../finding/remarks.ts'
 import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
@@ -106,7 +106,7 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
   const weak = new Set(found.tools.filter(one => one.weak).map(({ item }) => item))
   const isNone = paging.cursor === undefined && notFound.length === 0 && fitsNone(found.tools)
   const absent = paging.cursor === undefined ? found.absent : undefined
-  const more = remarkOn(work.catalog, { absent }, isNone ? NOTHING_FITS : undefined)
+  const more = joined(remarkOn(work.catalog, { absent }), isNone ? NOTHING_FITS : undefined) || undefined
   return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
