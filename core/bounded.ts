@@ -1,4 +1,5 @@
 /** Reads a whole body of untrusted size, up to a limit. */
+import { Chunks } from './chunks.ts'
 
 /** Returns the whole body. Rejects with the error of `tooLarge`, and stops reading, as soon as the body exceeds `maxBytes`. */
 export async function readBounded(
@@ -6,12 +7,12 @@ export async function readBounded(
   maxBytes: number,
   tooLarge: () => Error,
 ): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
+  const chunks = new Chunks()
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
     if (bytes > maxBytes) throw tooLarge()
-    chunks.push(chunk)
+    chunks.add(chunk)
   }
-  return Buffer.concat(chunks)
+  return chunks.bytes()
 }

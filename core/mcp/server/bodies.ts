@@ -1,5 +1,6 @@
 /** Reads request bodies as text, with a limit for each and for all that are in memory. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Chunks } from '../../chunks.ts'
 import { PARSE_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import { writeText } from './post-response.ts'
 import { errorText } from './reply.ts'
@@ -44,7 +45,7 @@ export function createBodies(): Bodies {
   return {
     bytes: () => held,
     read(request, raw, done) {
-      const chunks: Buffer[] = []
+      const chunks = new Chunks()
       let bytes = 0
       let counted: Account | undefined
       let refusal: Refusal | undefined
@@ -57,16 +58,16 @@ export function createBodies(): Bodies {
           else if (!counted.take(chunk.length)) refusal = TOO_MANY
           if (refusal) counted.free()
         }
-        if (!refusal) chunks.push(chunk)
+        if (!refusal) chunks.add(chunk)
         else if (bytes > MAX_DISCARDED_BYTES) end()
-        else chunks.length = 0
+        else chunks.clear()
       }
       const end = (): void => {
         if (isOver) return
         isOver = true
         request.off('data', take)
         if (refusal) refuse(raw, refusal)
-        else done(textOf(chunks))
+        else done(chunks.text())
       }
       request.on('data', take).on('end', end)
       request.on('error', () => {
@@ -97,8 +98,3 @@ function refuse(raw: ServerResponse, { status, message, headers, code = TRANSPOR
 }
 
 type Account = { take(bytes: number): boolean; free(): void }
-
-function textOf(chunks: readonly Buffer[]): string {
-  const [only] = chunks
-  return only && chunks.length === 1 ? only.toString() : Buffer.concat(chunks).toString()
-}

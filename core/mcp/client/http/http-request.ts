@@ -3,6 +3,7 @@ import { TextDecoder } from 'node:util'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import type { Clock, Timer } from '../../../async.ts'
+import { Chunks } from '../../../chunks.ts'
 import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
 import { connectionFault, tooLarge } from './faults.ts'
@@ -69,7 +70,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (fault: Fault) => void
   #controller: Dispatcher.DispatchController | undefined
   #reply: HttpResponse = { status: 0, headers: {}, text: '', streamed: false }
-  #chunks: Buffer[] = []
+  readonly #chunks = new Chunks()
   /** Bytes of the body; once a stream has given the answer, of what follows it. */
   #bytes = 0
   #parser: EventSourceParser | undefined
@@ -92,7 +93,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#signal = signal
     this.#resolve = resolve
     this.#reject = reject
-    signal.addEventListener('abort', this.#abort, { once: true })
+    signal.addEventListener('abort', this.#abort)
   }
 
   readonly #abort = () => this.#fail(faultOf(this.#signal))
@@ -105,7 +106,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   #settle() {
     this.#done = true
-    this.#chunks = []
+    this.#chunks.clear()
     this.#signal.removeEventListener('abort', this.#abort)
   }
 
@@ -147,7 +148,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     } else if (this.#bytes > this.#request.maxBytes) {
       this.#tooLarge()
     } else {
-      this.#chunks.push(chunk)
+      this.#chunks.add(chunk)
     }
   }
 
@@ -192,9 +193,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseEnd() {
     this.#trailing?.cancel()
     if (this.#done) return
-    const [only] = this.#chunks
-    this.#reply.text =
-      this.#chunks.length === 1 && only ? only.toString() : Buffer.concat(this.#chunks).toString()
+    this.#reply.text = this.#chunks.text()
     this.#settle()
     this.#resolve(this.#reply)
   }
