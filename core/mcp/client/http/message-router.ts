@@ -3,9 +3,9 @@ import type { JsonObject } from '../../../json.ts'
 import type { Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, isChange, notifyCaller } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import type { Calls } from '../calls-in-flight.ts'
 import { Questions } from '../questions.ts'
 import { SessionCallers } from '../session-callers.ts'
-import type { Calls } from './calls-in-flight.ts'
 import type { SessionHooks } from './session.ts'
 
 export class MessageRouter {

@@ -7,6 +7,7 @@ import { INVALID_REQUEST } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, LISTEN, ownId, requestText } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
+import { CallsInFlight, type Listed } from '../calls-in-flight.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
 import { LineReader, type SkippedLine } from './framing.ts'
 import { harmless, secretLines } from './harmless.ts'
@@ -43,7 +44,7 @@ export type StdioRpcListener = {
   asked(request: ChildRequest, characters: number): void
 }
 
-type Pending = { call: UpstreamCall; resolve(answer: McpResponse): void; reject(fault: Fault): void }
+type Pending = Listed & { resolve(answer: McpResponse): void; reject(fault: Fault): void }
 
 /** The largest acknowledgement, or other short answer, to a request of our own. */
 export const MAX_ACK_BYTES = 256 * 1024
@@ -64,7 +65,7 @@ export class StdioRpc {
   readonly #listener: StdioRpcListener
   readonly #secrets: readonly string[]
   readonly #child: Child
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new CallsInFlight<Pending>()
   /** Aborts when the output shows, before the start timeout, that the child is not an MCP server. */
   readonly #notMcp = new AbortController()
   #nextId = 1
@@ -125,17 +126,17 @@ export class StdioRpc {
     const text = requestText(id, call, envelope)
     return new Promise((resolve, reject) => {
       const cancel = () => {
-        this.#pending.delete(id)
         if (!HANDSHAKES.has(call.method)) this.send(cancellation(id))
-        reject(faultOf(signal))
+        pending.reject(faultOf(signal))
       }
-      signal.addEventListener('abort', cancel, { once: true })
       const settle = () => {
-        this.#pending.delete(id)
+        this.#pending.remove(pending)
         signal.removeEventListener('abort', cancel)
       }
-      this.#pending.set(id, {
+      const pending: Pending = {
+        id,
         call,
+        place: 0,
         resolve(answer) {
           settle()
           resolve(answer)
@@ -144,7 +145,9 @@ export class StdioRpc {
           settle()
           reject(fault)
         },
-      })
+      }
+      signal.addEventListener('abort', cancel)
+      this.#pending.add(pending)
       this.#child.write(`${text}\n`)
       call.onSent?.()
     })
@@ -170,7 +173,7 @@ export class StdioRpc {
 
   /** The calls in flight, the latest first. */
   calls(): UpstreamCall[] {
-    return [...this.#pending.values()].map(({ call }) => call).reverse()
+    return this.#pending.values().reverse()
   }
 
   /** The last lines of the child's standard error, without secrets. */
@@ -186,7 +189,7 @@ export class StdioRpc {
 
   #end(why: Fault): void {
     this.#over ??= why
-    for (const waiting of [...this.#pending.values()]) waiting.reject(this.#over)
+    for (const waiting of this.#pending.toArray()) waiting.reject(this.#over)
   }
 
   #onLine(line: Buffer) {
@@ -209,7 +212,7 @@ export class StdioRpc {
 
   /** During the handshake, an error without an id answers it: some servers reply like this to unknown methods. */
   #handshake(): Pending | undefined {
-    return [...this.#pending.values()].find(({ call }) => HANDSHAKES.has(call.method))
+    return this.#pending.find(({ call }) => HANDSHAKES.has(call.method))
   }
 
   #onUnreadable(text: string) {
@@ -236,7 +239,7 @@ export class StdioRpc {
     if (isAsking(text)) return MAX_ASKING_BYTES
     const waiting = this.#waiting(idInHead(text))
     if (waiting) return waiting.call.maxBytes
-    return Math.max(0, ...[...this.#pending.values()].map(({ call }) => call.maxBytes))
+    return Math.max(0, ...this.#pending.toArray().map(({ call }) => call.maxBytes))
   }
 
   #onSkipped({ head, tail, bytes }: SkippedLine) {
@@ -256,12 +259,12 @@ export class StdioRpc {
   }
 
   #waiting(id: number | undefined): Pending | undefined {
-    return id === undefined ? undefined : this.#pending.get(id)
+    return id === undefined ? undefined : this.#pending.withId(id)
   }
 
   /** The call in flight, if only one waits for an answer. */
   #onlyOne(): Pending | undefined {
-    const answered = [...this.#pending.values()].filter(({ call }) => call.method !== LISTEN)
+    const answered = this.#pending.toArray().filter(({ call }) => call.method !== LISTEN)
     return answered.length === 1 ? answered[0] : undefined
   }
 }

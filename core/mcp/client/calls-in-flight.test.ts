@@ -1,7 +1,7 @@
 /** Calls in flight are found by their ids, in the order in which they began. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callOf } from '../../../../test/support/call.ts'
+import { callOf } from '../../../test/support/call.ts'
 import { CallsInFlight, type Listed } from './calls-in-flight.ts'
 
 function listed(id: number): Listed {

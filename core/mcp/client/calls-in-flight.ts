@@ -1,6 +1,6 @@
 /** The calls of a session that wait for their answers. */
-import { type Placed, PlacedList } from '../../../placed-list.ts'
-import type { UpstreamCall } from '../../upstream.ts'
+import { type Placed, PlacedList } from '../../placed-list.ts'
+import type { UpstreamCall } from '../upstream.ts'
 
 /** The calls in flight, by id. A Map implements it too, for transports where speed does not matter. */
 export type Calls = {
@@ -13,9 +13,13 @@ export type Calls = {
 /** A call with its id. */
 export type Listed = Placed & { readonly id: number; readonly call: UpstreamCall }
 
-export class CallsInFlight extends PlacedList<Listed> implements Calls {
+export class CallsInFlight<Item extends Listed = Listed> extends PlacedList<Item> implements Calls {
+  withId(id: number): Item | undefined {
+    return this.find(listed => listed.id === id)
+  }
+
   get(id: number): UpstreamCall | undefined {
-    return this.find(listed => listed.id === id)?.call
+    return this.withId(id)?.call
   }
 
   values(): UpstreamCall[] {
