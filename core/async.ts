@@ -11,12 +11,21 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(ms, run) {
-    // setTimeout warns about negative delays
-    const timer = setTimeout(run, Math.max(ms, 0))
-    timer.unref()
-    return { cancel: () => clearTimeout(timer) }
-  },
+  // setTimeout warns about negative delays
+  after: (ms, run) => new NodeTimer(setTimeout(run, Math.max(ms, 0)).unref()),
+}
+
+/** A class rather than a closure, because every call sets a timer. */
+class NodeTimer implements Timer {
+  readonly #timeout: NodeJS.Timeout
+
+  constructor(timeout: NodeJS.Timeout) {
+    this.#timeout = timeout
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout)
+  }
 }
 
 /** Waits `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */

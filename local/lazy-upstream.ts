@@ -38,8 +38,10 @@ export class LazyUpstream implements Upstream {
     return (await this.#ready(signal)).connect(signal)
   }
 
-  async request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
-    return (await this.#ready(signal)).request(call, signal)
+  request(call: UpstreamCall, signal: AbortSignal): Promise<McpResponse> {
+    const isOpen = !signal.aborted && !this.#life.signal.aborted
+    if (isOpen && this.#upstream) return this.#upstream.request(call, signal)
+    return this.#ready(signal).then(made => made.request(call, signal))
   }
 
   onEvent(listener: (event: UpstreamEvent) => void): () => void {

@@ -2,7 +2,6 @@
 import { Fault } from '../core/errors.ts'
 import { createLineWriter, type Log } from '../core/log.ts'
 import type { ClientLabel } from '../core/mcp/caller.ts'
-import type { McpResponse } from '../core/mcp/protocol/json-rpc.ts'
 import type { CallRecord, ScriptRecord } from './observer.ts'
 
 export type RequestLog = {
@@ -20,13 +19,18 @@ export function createRequestLog(log: Log): RequestLog {
     called(record) {
       if (!record.log || !log.isLevelEnabled('info')) return
       const { server, tool, method, outcome, client, script, totalMs, upstreamMs, payload, sent } = record
+      const fault = sent?.answer instanceof Fault ? sent.answer : undefined
       write({
         server,
         tool,
         method,
         outcome,
-        ...faultOf(sent?.answer),
-        ...fieldsOf(client),
+        // Never a message, which may quote arguments.
+        fault: fault?.code,
+        cause: fault?.details.code,
+        caller: client?.caller,
+        client: client?.name,
+        session: client?.session,
         script,
         durationMs: rounded(totalMs),
         upstreamMs: rounded(upstreamMs),
@@ -54,11 +58,6 @@ export function createRequestLog(log: Log): RequestLog {
       })
     },
   }
-}
-
-/** Why a server gave no answer: the code of the fault, and that of the error of the connection. Never a message, which may quote arguments. */
-function faultOf(answer: McpResponse | Fault | undefined) {
-  return answer instanceof Fault ? { fault: answer.code, cause: answer.details.code } : undefined
 }
 
 function fieldsOf(client: ClientLabel | undefined) {

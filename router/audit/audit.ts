@@ -73,6 +73,7 @@ export function createAudit({ metrics, clock, replica, stream = standard }: Audi
   return {
     called(record) {
       const { catalog } = record.by
+      if (isWithoutRules(catalog) && !record.limited && !record.scopes) return
       decided(catalog.config, callOf(record, whole(catalog)))
     },
     searched(durationMs, by) {
@@ -99,6 +100,11 @@ export function createAudit({ metrics, clock, replica, stream = standard }: Audi
       await Promise.all([...sinks.values()].map(sink => sink.close()))
     },
   }
+}
+
+/** Whether nothing is recorded of calls, unless a limit or a challenge refuses them. */
+function isWithoutRules({ view, config }: Catalog): boolean {
+  return !view && !config.access.audit
 }
 
 type Decided = { config: RouterConfig; decision: Decision }

@@ -7,9 +7,9 @@ import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../core/mcp/protocol/message.ts'
 import { ScopesMissing } from '../access/missing-scopes.ts'
 import { readArguments } from '../meta/arguments/read-arguments.ts'
-import { performTool } from '../meta/calling/call-tool.ts'
+import { prepareCall } from '../meta/calling/call-tool.ts'
 import { findCalled } from '../meta/calling/find-called.ts'
-import { outcomeOf } from '../meta/calling/forward.ts'
+import { forward, outcomeOf } from '../meta/calling/forward.ts'
 import { heldRefusal, type ToolTarget } from '../meta/calling/targets.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { type Refusal, reportRefusal } from '../meta/wording/answers.ts'
@@ -77,10 +77,10 @@ async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject)
   const { work } = calls
   const { server, tool } = target
   try {
-    const performed = await performTool(work, target, { value: given, text: undefined }, work.request.params)
-    if ('refusal' in performed) return refused(work, performed.refusal)
-    const { notes } = performed
-    let { answer } = performed
+    const prepared = prepareCall(work, target, { value: given, text: undefined }, work.request.params)
+    if ('refusal' in prepared) return refused(work, prepared.refusal)
+    const { sent, notes } = prepared
+    let answer = await forward(work, sent)
     if (!(answer instanceof Fault) && answer.result && wantsInput(answer.result))
       answer = await calls.answerRounds(work, answer.result, again => sendAgain(again, target, given))
     if (answer instanceof Fault)
@@ -109,10 +109,11 @@ function withoutCallLines({ endpoint }: ToolTarget['server'], result: JsonObject
 
 /** Repeats a call to a server of the 2026 era, with the answers to its questions. */
 async function sendAgain(work: Work, target: ToolTarget, given: JsonObject): Promise<McpResponse> {
-  const performed = await performTool(work, target, { value: given, text: undefined }, work.request.params)
-  if ('refusal' in performed) throw new Fault('upstream_rejected', performed.refusal.refusal)
-  if (performed.answer instanceof Fault) throw performed.answer
-  return performed.answer
+  const prepared = prepareCall(work, target, { value: given, text: undefined }, work.request.params)
+  if ('refusal' in prepared) throw new Fault('upstream_rejected', prepared.refusal.refusal)
+  const answer = await forward(work, prepared.sent)
+  if (answer instanceof Fault) throw answer
+  return answer
 }
 
 function refused(work: Work, refusal: Refusal, kind?: FailureKind): InnerOutcome {

@@ -120,6 +120,8 @@ function bareApp(log: Log): FastifyInstance {
       maxHeaderSize: MAX_HEADER_BYTES,
     },
     exposeHeadRoutes: false,
+    // Nothing uses fastify's ids of requests.
+    genReqId: () => '',
     routerOptions: { ignoreTrailingSlash: true },
     frameworkErrors: (error, _request, reply) => refuse(error, reply),
     clientErrorHandler: answerBroken,

@@ -13,7 +13,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Scripts } from '../code/scripts.ts'
 import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
-import { textAt } from './arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, textAt } from './arguments/given-arguments.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
 import { type CallerCatalogsOptions, createCallerCatalogs, type RestrictCatalog } from './caller-catalogs.ts'
 import { callTool } from './calling/call-tool.ts'
@@ -65,7 +65,8 @@ export function createHandler(options: HandlerOptions): McpHandler {
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const reply = dispatch(work, changes)
-    return reply instanceof Promise ? reply.catch(asChallenge) : reply
+    // Scopes can be missing only where rules apply.
+    return reply instanceof Promise && work.catalog.view ? reply.catch(asChallenge) : reply
   }
 
   const serve = (request: McpRequest, catalog: Catalog, arrivedMs: number): Promise<McpResponse> => {
@@ -185,5 +186,5 @@ function call(work: Work, profile: ProfileTools): McpResponse | Promise<McpRespo
   if ('prompt' in target) return invalid(`${name} is a prompt`)
   const { params, caller } = work.request
   work.activated.touch(caller.client, target.tool.path)
-  return callTool(work, target, { value: args, text: textAt(work.request, 'arguments') }, params, notes)
+  return callTool(work, target, { value: args, text: textAt(work.request, ARGUMENTS_PATH) }, params, notes)
 }

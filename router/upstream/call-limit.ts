@@ -16,7 +16,7 @@ export class CallLimit {
     this.#endsAt = clock.now() + ms
     this.#timer = clock.after(ms, this.#onTime)
     if (caller.aborted) this.#onAbort()
-    else caller.addEventListener('abort', this.#onAbort, { once: true })
+    else caller.addEventListener('abort', this.#onAbort)
   }
 
   /** Aborts with the fault that ends the call early. */

@@ -23,8 +23,7 @@ export function requestText(
 ): string {
   if (argumentsText === undefined || params === undefined)
     return JSON.stringify(requestMessage(id, method, params, envelope))
-  const { arguments: _arguments, ...rest } = params
-  const others = JSON.stringify(paramsWith(id, rest, envelope))
+  const others = JSON.stringify({ ...paramsWith(id, params, envelope), arguments: undefined })
   const comma = others === '{}' ? '' : ','
   const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":`
   return `${head}${others.slice(0, -1)}${comma}"arguments":${onOneLine(argumentsText)}}}`

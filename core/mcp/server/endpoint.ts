@@ -166,7 +166,7 @@ function receiveRequest(options: Options, post: Post, message: InboundRequest): 
     post.forwarded = forwarded
   }
   const refused = message.era === 'modern' ? checkParams(options.handler, post, message) : undefined
-  if (!refused) void answerRequest(options, post, message)
+  if (!refused) answerRequest(options, post, message)
   return refused
 }
 
@@ -214,7 +214,7 @@ function receiveResponse(
   return undefined
 }
 
-async function answerRequest(options: Options, post: Post, message: InboundRequest): Promise<void> {
+function answerRequest(options: Options, post: Post, message: InboundRequest): void {
   const { raw, session } = post
   const starts = message.era === 'legacy' && message.method === 'initialize'
   const key = session && keyOf(session.client, message.id)
@@ -222,9 +222,10 @@ async function answerRequest(options: Options, post: Post, message: InboundReque
   const head = id === undefined ? undefined : ['mcp-session-id', id]
   const response = options.inFlight.open(raw, key, head)
   const request = requestOf(options, post, message, response, post.body)
-  const { status, text, scopes } = await answer(options, request, response)
-  const challenge = scopes && options.challenge?.(raw, post.identity, scopes)
-  response.end(challenge?.status ?? status, text, challenge?.headers)
+  void answer(options, request, response).then(({ status, text, scopes }) => {
+    const challenge = scopes && options.challenge?.(raw, post.identity, scopes)
+    response.end(challenge?.status ?? status, text, challenge?.headers)
+  })
 }
 
 /** `text`: the body, if it holds only this message. */

@@ -48,14 +48,14 @@ function handleInEra(
     : handleModern(handler, clients, request, response)
 }
 
-async function handleLegacy(
-  handler: McpHandler,
-  clients: FrontClients,
-  request: McpRequest,
-): Promise<McpResponse> {
-  const reply = await handler.handle(request)
-  if (reply.error || !wantsInput(reply.result)) return reply
-  return answerInputRounds(handler, request, reply.result, clients.clock)
+function handleLegacy(handler: McpHandler, clients: FrontClients, request: McpRequest): Promise<McpResponse> {
+  return handler
+    .handle(request)
+    .then(reply =>
+      reply.error || !wantsInput(reply.result)
+        ? reply
+        : answerInputRounds(handler, request, reply.result, clients.clock),
+    )
 }
 
 function handleModern(

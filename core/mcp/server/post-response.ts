@@ -21,6 +21,8 @@ export const STREAM_HEAD: readonly string[] = [
 /** An SSE comment: proxies see traffic, clients ignore it. */
 export const HEARTBEAT = ':\n\n'
 
+const NO_HEADERS: readonly string[] = []
+
 type Message = { method: string; params?: JsonObject; id?: JsonValue }
 
 export class PostResponse {
@@ -91,12 +93,12 @@ export class PostResponse {
   }
 
   /** Sends the answer; `text` is JSON, undefined for an empty body. Ignores status and headers if the response is already a stream. */
-  end(status: number, text: string | undefined, headers: readonly string[] = []): void {
+  end(status: number, text: string | undefined, headers: readonly string[] = NO_HEADERS): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return
     if (this.#streaming) raw.end(this.#silent || text === undefined ? undefined : frame(text))
     else if (this.#silent) writeText(raw, 202, undefined)
-    else writeText(raw, status, text, [...this.#headers, ...headers])
+    else writeText(raw, status, text, headers.length === 0 ? this.#headers : [...this.#headers, ...headers])
   }
 
   /** Sends the answers of a batch: as one JSON array, or as events if the response is a stream; empty if there are none. */
@@ -124,7 +126,7 @@ export function writeText(
   raw: ServerResponse,
   status: number,
   text: string | undefined,
-  headers: readonly string[] = [],
+  headers: readonly string[] = NO_HEADERS,
 ): void {
   if (text === undefined) {
     raw.writeHead(status, ['content-length', '0', ...headers])

@@ -14,7 +14,10 @@ export type Given<Value extends JsonValue | undefined = JsonValue | undefined> =
 
 export type GivenArguments = Given<JsonObject>
 
-/** The text at `path` within the params of a request; undefined if the text of the request is not available. */
-export function textAt({ text }: McpRequest, ...path: string[]): string | undefined {
-  return text === undefined ? undefined : sliceJson(text, ['params', ...path])
+/** The text at `path` (whose first name is `params`) of a request; undefined if the text of the request is not available. */
+export function textAt({ text }: McpRequest, path: readonly string[]): string | undefined {
+  return text === undefined ? undefined : sliceJson(text, path)
 }
+
+/** Where a request for a tool has its arguments. */
+export const ARGUMENTS_PATH: readonly string[] = ['params', 'arguments']

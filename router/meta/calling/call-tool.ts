@@ -23,9 +23,10 @@ import {
   stateLostSentence,
 } from '../wording/sentences.ts'
 import { isForProgram } from './for-programs.ts'
-import { forward } from './forward.ts'
+import { type Forwarded, forward } from './forward.ts'
 import { hiddenFor } from './hidden-tools.ts'
 import { limitedCall } from './limited.ts'
+import { joinNotes, NO_NOTES, type Notes } from './notes.ts'
 import type { ToolTarget } from './targets.ts'
 
 /**
@@ -37,45 +38,41 @@ export async function callTool(
   target: ToolTarget,
   given: GivenArguments,
   params: JsonObject,
-  notes: readonly string[] = [],
+  notes: Notes = NO_NOTES,
 ): Promise<McpResponse> {
+  const prepared = prepareCall(work, target, given, params)
+  if ('refusal' in prepared) return refuse(work, prepared.refusal)
+  const { sent, args } = prepared
+  const corrections = joinNotes(notes, prepared.notes)
+  const answer = await forward(work, sent)
   const { server } = target
-  const performed = await performTool(work, target, given, params)
-  if ('refusal' in performed) return refuse(work, performed.refusal)
-  const { answer, args } = performed
-  const allNotes = [...notes, ...performed.notes]
   if (answer instanceof Fault)
-    return errorReply(work, [faultSentence(answer, server, work.words), ...allNotes].join('\n'))
+    return errorReply(work, [faultSentence(answer, server, work.words), ...corrections].join('\n'))
   if (answer.error && isForProgram(answer.error, params)) return answer
   if (answer.error)
     return errorReply(
       work,
-      [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...allNotes].join(
+      [...rejection(work, target, answer.error, args), ...hidden(work, server, answer), ...corrections].join(
         '\n',
       ),
     )
   if (wantsInput(answer.result)) return answer
   const exposed = exposeToolResult(server.name, answer.result)
-  const result = withNotes(work, cutTexts(work, exposed, server.limits.maxResultBytes), [
-    ...allNotes,
-    ...hidden(work, server, answer),
-    ...notesOn(work, target, exposed, args),
-  ])
-  return withResult(answer, result)
+  const cut = cutTexts(work, exposed, server.limits.maxResultBytes)
+  const about = joinNotes(hidden(work, server, answer), notesOn(work, target, exposed, args))
+  return withResult(answer, withNotes(work, cut, joinNotes(corrections, about)))
 }
 
-/** Why the call was not made, or its answer. `args`: the arguments as they were sent; `notes`: what was corrected in them. */
-export type Performed =
-  | { refusal: Refusal }
-  | { answer: McpResponse | Fault; args: JsonObject; notes: readonly string[] }
+/** What is sent, or why the call must not be made. `args`: the arguments as they are sent; `notes`: what was corrected in them. */
+export type PreparedCall = { refusal: Refusal } | { sent: Forwarded; args: JsonObject; notes: Notes }
 
-/** Checks the arguments and the limits, and forwards the call. A refusal is not reported yet. Throws `ScopesMissing`. */
-export async function performTool(
+/** Checks the arguments, and counts the call against the limits. A refusal is not reported yet. */
+export function prepareCall(
   work: Work,
   { server, tool }: ToolTarget,
   given: GivenArguments,
   params: JsonObject,
-): Promise<Performed> {
+): PreparedCall {
   const checked = checkArguments(work.schemas, tool, given)
   if ('problems' in checked) {
     const refusal = argumentsRefusalOf(work, tool, given.value, checked.problems)
@@ -87,24 +84,25 @@ export async function performTool(
   const sent: JsonObject = { ...params, name: tool.tool, arguments: args }
   // A task would belong to the server's session, and later requests about it do not name a server.
   if (sent.task !== undefined) delete sent.task
-  const answer = await forward(work, { server, method: 'tools/call', params: sent, tool, argumentsText })
-  return { answer, args, notes: checked.notes }
+  return {
+    sent: { server, method: 'tools/call', params: sent, tool, argumentsText },
+    args,
+    notes: checked.notes,
+  }
 }
 
 /** Notes for the agent besides the result: arguments that may explain an error, and state that was lost. */
-function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonObject): string[] {
+function notesOn(work: Work, target: ToolTarget, result: JsonObject, args: JsonObject): Notes {
   const { server } = target
+  const explained = result.isError === true ? explanation(work, target, args) : NO_NOTES
   const stateLost = server.sessions === 'perClient' && work.request.caller.client === undefined
-  return [
-    ...(result.isError === true ? explanation(work, target, args) : []),
-    ...(stateLost ? [stateLostSentence(server)] : []),
-  ]
+  return stateLost ? [...explained, stateLostSentence(server)] : explained
 }
 
 /** A note for the agent if the server denies the tool, perhaps because it cannot ask this client. */
-function hidden({ request }: Work, server: RouterServer, answer: McpResponse): string[] {
+function hidden({ request }: Work, server: RouterServer, answer: McpResponse): Notes {
   const notAskable = hiddenFor(answer, request.caller.capabilities)
-  return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : []
+  return notAskable.length > 0 ? [hiddenToolSentence(server, notAskable)] : NO_NOTES
 }
 
 /** The lines of an answer to a call that the server refused with a JSON-RPC error. */

@@ -9,6 +9,7 @@ import { readAsText } from '../resources/resource-text.ts'
 import { refuse } from '../wording/answers.ts'
 import { callTool } from './call-tool.ts'
 import { findCalled } from './find-called.ts'
+import { joinNotes, NO_NOTES, type Notes } from './notes.ts'
 import type { PromptTarget, ToolTarget } from './targets.ts'
 
 /** The beginning of `server|uri`, of the URI of an app's page, or of the handle of a result that was cut. */
@@ -25,7 +26,7 @@ export function execute(
   name: string,
   given: Given,
   beside: JsonObject,
-  notes: readonly string[] = [],
+  notes: Notes = NO_NOTES,
 ): McpResponse | Promise<McpResponse> {
   if (namesResource(name)) return readAsText(work, name)
   const called = findCalled(work, name)
@@ -38,14 +39,14 @@ export function execute(
       refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
       outcome: 'rejected',
     })
-  return executeTarget(work, target, read.args, [...notes, ...called.notes, ...read.notes])
+  return executeTarget(work, target, read.args, joinNotes(notes, joinNotes(called.notes, read.notes)))
 }
 
 function executeTarget(
   work: Work,
   target: ToolTarget | PromptTarget,
   args: GivenArguments,
-  notes: readonly string[],
+  notes: Notes,
 ): McpResponse | Promise<McpResponse> {
   if ('prompt' in target) return getPromptAsText(work, target, args.value, notes)
   work.activated.touch(work.request.caller.client, target.tool.path)

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { mayRead } from '../../access/reachable.ts'
-import { textAt } from '../arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, textAt } from '../arguments/given-arguments.ts'
 import { supportsTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
@@ -82,7 +82,7 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   if (limited) return limited
   const supported = params.task === undefined || supportsTasks(server, catalog)
   const sent = supported ? params : withoutTask(params)
-  const argumentsText = textAt(request, 'arguments')
+  const argumentsText = textAt(request, ARGUMENTS_PATH)
   const answer = await forward(work, { server, method, params: sent, tool, argumentsText })
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }

@@ -37,18 +37,18 @@ export type HttpClient = {
 export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps): HttpClient {
   const url = new URL(spec.url)
   const connect = connectOf(spec, guard)
-  const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock }
-  const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock }
+  const check = () => guard?.check(url)
+  const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock, check }
+  const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock, check }
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
-  const reach = async (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
-    guard?.check(url)
+  const reach = (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
-    const connections = request.stays ? streams : calls
-    const reply = await sendUntilAccepted(connections, sent, signal)
-    return isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply
+    return sendUntilAccepted(request.stays ? streams : calls, sent, signal).then(reply =>
+      isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply,
+    )
   }
 
   const follow = async (
@@ -96,10 +96,13 @@ async function sendUntilAccepted(
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
+  connections.check()
   let repeats: number | undefined
   for (;;) {
     try {
-      return await sendAccepted(connections, request, signal)
+      const reply = await sendHttpRequest(connections, request, signal)
+      throwIfClosing(reply)
+      return reply
     } catch (error) {
       if (signal.aborted || !isNotConnected(error)) throw error
       repeats ??= 1 + (isRefusal(error) ? connections.pool.stats.free : 0)
@@ -108,16 +111,10 @@ async function sendUntilAccepted(
   }
 }
 
-/** As sendHttpRequest; also throws a Fault if the upstream is shutting down and rejected the request. */
-async function sendAccepted(
-  connections: Connections,
-  request: HttpRequest,
-  signal: AbortSignal,
-): Promise<HttpResponse> {
-  const reply = await sendHttpRequest(connections, request, signal)
+/** Throws a Fault if the upstream is shutting down and rejected the request. */
+function throwIfClosing(reply: HttpResponse): void {
   const refused = closingFault(reply)
   if (refused) throw refused
-  return reply
 }
 
 /** Merges the configured headers with the protocol's: `fixed` if they never change, else `current`, with a token or computed headers. */
@@ -143,7 +140,8 @@ function createHeaders({ headers: configured, auth }: RemoteSpec, url: URL) {
 }
 
 type Connect = NonNullable<Pool.Options['connect']>
-type Connections = { pool: Pool; clock: Clock }
+/** `check` throws a Fault if the host must not be reached. */
+type Connections = { pool: Pool; clock: Clock; check: () => void }
 
 function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard | undefined): Connect {
   // Servers with their own certificate authority run in this cluster, where no proxy is needed.

@@ -1,10 +1,11 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { textAt } from '../../arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
 import { asObject } from '../../arguments/read-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
+import { joinNotes, NO_NOTES, type Notes } from '../../calling/notes.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { refuse } from '../../wording/answers.ts'
 
@@ -29,19 +30,20 @@ export const executeMcpTool: MetaTool = {
 const NESTED = 'Note: the whole call stood inside of arguments; tool_path belongs beside them.'
 
 const NOTHING: JsonObject = Object.freeze({})
+const GIVEN_PATH = [...ARGUMENTS_PATH, 'arguments']
 
 function call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse> {
-  return callWith(work, args, ['arguments', 'arguments'], [])
+  return callWith(work, args, GIVEN_PATH, NO_NOTES)
 }
 
-/** `path`: where the tool's arguments are in the params of the request. */
+/** `path`: where the tool's arguments are in the request. */
 function callWith(
   work: Work,
   args: JsonObject,
-  path: string[],
-  notes: readonly string[],
+  path: readonly string[],
+  notes: Notes,
 ): McpResponse | Promise<McpResponse> {
-  const given = { value: args.arguments, text: textAt(work.request, ...path) }
+  const given = { value: args.arguments, text: textAt(work.request, path) }
   if (isPlain(args)) return execute(work, args.tool_path, given, NOTHING, notes)
   const nested = asObject(args.arguments)
   if (!withToolPath(args) && nested && withToolPath(nested))
@@ -53,7 +55,7 @@ function callWith(
       outcome: 'rejected',
     })
   const { arguments: _arguments, ...beside } = read.rest
-  return execute(work, read.name, given, beside, [...notes, ...read.notes])
+  return execute(work, read.name, given, beside, joinNotes(notes, read.notes))
 }
 
 /** The documented form, which nearly every call has: nothing needs to be interpreted. */

@@ -1,7 +1,7 @@
 /** The meta-tool that calls a tool, activated or not; it also gets prompts and reads resources. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { textAt } from '../../arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute as executeNamed } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -25,6 +25,8 @@ export const execute: MetaTool = {
   nameUsed: ({ tool }) => tool,
 }
 
+const ARGS_PATH = [...ARGUMENTS_PATH, 'args']
+
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
   const read = readName(given, 'tool')
   if (!read)
@@ -36,7 +38,7 @@ function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse>
   return executeNamed(
     work,
     read.name,
-    { value: args, text: textAt(work.request, 'arguments', 'args') },
+    { value: args, text: textAt(work.request, ARGS_PATH) },
     beside,
     read.notes,
   )

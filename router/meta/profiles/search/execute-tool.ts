@@ -1,7 +1,7 @@
 /** The meta-tool that calls a tool by its name and server; it also gets prompts and reads resources. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { textAt } from '../../arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -27,6 +27,8 @@ export const mcpExecuteTool: MetaTool = {
   nameUsed: ({ toolName, serverId }) => (serverId === undefined ? toolName : `${serverId}:${toolName}`),
 }
 
+const ARGS_PATH = [...ARGUMENTS_PATH, 'args']
+
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
   const read = readName(given, 'toolName')
   if (!read) return refuse(work, TOOL_NAME_MISSING)
@@ -36,7 +38,7 @@ function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse>
   return execute(
     work,
     nameWithin(work.catalog, read.name, scope.id),
-    { value: args, text: textAt(work.request, 'arguments', 'args') },
+    { value: args, text: textAt(work.request, ARGS_PATH) },
     beside,
     read.notes,
   )
