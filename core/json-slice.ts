@@ -87,7 +87,7 @@ function containerEnd(text: string, start: number): number {
 }
 
 /** Whether it is { or [, which differ in one bit only, as do } and ]. */
-function isOpening(code: number): boolean {
+export function isOpening(code: number): boolean {
   return (code & ~0x20) === 0x5b
 }
 
@@ -96,7 +96,7 @@ function isClosing(code: number): boolean {
 }
 
 /** The position after the closing quote of the string that begins at `start`. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let at = start + 1
   for (const end = at + SHORT; at < end; at++) {
     const code = text.charCodeAt(at)

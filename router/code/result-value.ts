@@ -1,5 +1,6 @@
 /** The value that a script gets for a tool's result. One rule, so that the type is the same at each call of a tool. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { parseJson } from '../../core/parse-json.ts'
 
 /** 1 MiB in base64. Of larger images and sounds, scripts get only the size. */
 const MAX_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
@@ -19,12 +20,12 @@ export function toolValue(result: JsonObject, outputSchema: JsonValue | undefine
   return blocks.length === 1 ? blockValue(blocks[0] as JsonObject) : blocks.map(blockValue)
 }
 
-/** A text as a value: parsed if it is a JSON object or list. `"42"` stays a string: the type of what a tool returns must not depend on the value. */
+/** A text as a value: parsed if it is a JSON object or list without too many values. `"42"` stays a string: the type of what a tool returns must not depend on the value. */
 export function parsedText(text: string): JsonValue {
   const first = text.trimStart()[0]
   if (first !== '{' && first !== '[') return text
   try {
-    return JSON.parse(text)
+    return parseJson(text) as JsonValue
   } catch {
     return text
   }

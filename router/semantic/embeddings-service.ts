@@ -7,6 +7,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import type { HostGuard } from '../../core/host-guard.ts'
 import { isObject } from '../../core/json.ts'
 import { createOutbound } from '../../core/outbound.ts'
+import { hasManyValues } from '../../core/parse-json.ts'
 
 const MAX_CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000
@@ -59,9 +60,11 @@ export function connectEmbeddings(
       : { model: address.model, input, encoding_format: 'float' }
     const request = { method: 'POST', path, headers, body: JSON.stringify(content), signal } as const
     const { statusCode, body } = await pool.request(request)
-    const text = await readBounded(body, MAX_ANSWER_BYTES, () => fault('sent an answer that is too large'))
+    const tooLarge = () => fault('sent an answer that is too large')
+    const text = (await readBounded(body, MAX_ANSWER_BYTES, tooLarge)).toString('utf8')
     if (statusCode !== 200) throw fault(statusSentence(statusCode))
-    return JSON.parse(text.toString('utf8'))
+    if (hasManyValues(text)) throw tooLarge()
+    return JSON.parse(text)
   }
 
   return {

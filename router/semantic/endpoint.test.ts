@@ -144,6 +144,7 @@ test('the error of a service says what is wrong, without its address or key', as
     ['nonsense', /invalid JSON/],
     ['oneTooFew', /one vector for each text/],
     ['huge', /answer that is too large/],
+    ['dense', /answer that is too large/],
   ] as const) {
     service.mood = mood
     await assert.rejects(encoder.encodeTexts(many(1), forever), error => {

@@ -46,7 +46,7 @@ export function createHashingEncoder(id = 'hashing/1'): SentenceEncoder & { enco
 }
 
 /** How the service answers: correctly (`well`), not at all, with wrong data, or with an HTTP status. */
-export type Mood = 'well' | 'silent' | 'huge' | 'nonsense' | 'oneTooFew' | number
+export type Mood = 'well' | 'silent' | 'huge' | 'dense' | 'nonsense' | 'oneTooFew' | number
 
 export type EmbeddingsServer = {
   /** The base: `http://127.0.0.1:1234/v1`. */
@@ -79,6 +79,7 @@ export async function startEmbeddings(): Promise<EmbeddingsServer> {
     if (typeof mood === 'number') return response.writeHead(mood).end('no')
     if (mood === 'nonsense') return response.end('<html>')
     if (mood === 'huge') return response.end(`[${'0,'.repeat(10 * 2 ** 20)}0]`)
+    if (mood === 'dense') return response.end(`[${'[],'.repeat(2 ** 20)}0]`)
     const vectors = texts.slice(mood === 'oneTooFew' ? 1 : 0).map(text => embed(text, dimensions))
     const data = vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })).reverse()
     response.end(JSON.stringify(path === '/embed' ? vectors : { object: 'list', data }))

@@ -1,5 +1,7 @@
 /** Writes and parses JSON-RPC messages; the text of a result is kept, to forward it unchanged. Pure. */
+import { Fault } from '../../errors.ts'
 import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { parseJson } from '../../parse-json.ts'
 import type { Caller } from '../caller.ts'
 import { INTERNAL_ERROR } from './error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification, RequestId } from './json-rpc.ts'
@@ -73,6 +75,7 @@ export function notifyCaller(
 /**
  * The answer with this id, if the text has one of the two usual forms `{"jsonrpc":"2.0","id":7,"result":…}` and
  * `{"result":…,"jsonrpc":"2.0","id":7}`: then only the result is parsed, and its text kept. Undefined: another form.
+ * Throws Fault `upstream_too_large` if the result has too many values.
  */
 export function sliceAnswer(text: string, id: number): McpResponse | undefined {
   const slice =
@@ -80,11 +83,12 @@ export function sliceAnswer(text: string, id: number): McpResponse | undefined {
     sliceBetween(text, '{"result":', `,"jsonrpc":"2.0","id":${id}}`)
   if (slice === undefined) return undefined
   try {
-    const result: unknown = JSON.parse(slice)
+    const result = parseJson(slice)
     if (!isObject(result)) return undefined
     // Text with line breaks cannot be written to an event stream unchanged.
     return slice.includes('\n') || slice.includes('\r') ? { result } : { result, resultText: slice }
-  } catch {
+  } catch (error) {
+    if (error instanceof Fault) throw error
     return undefined
   }
 }
@@ -95,15 +99,18 @@ function sliceBetween(text: string, head: string, tail: string): string | undefi
     : undefined
 }
 
-/** The messages of a body or an event: one, or a batch as in 2025-03-26. Throws SyntaxError if it is not JSON. */
+/**
+ * The messages of a body or an event: one, or a batch as in 2025-03-26. Throws SyntaxError if it is not JSON, and Fault
+ * `upstream_too_large` if it has too many values.
+ */
 export function readMessages(text: string): Incoming[] {
-  const parsed: unknown = JSON.parse(text)
+  const parsed = parseJson(text)
   const messages = Array.isArray(parsed) ? parsed : [parsed]
   return messages.map(classify).filter(message => message !== undefined)
 }
 
 /** Classifies a parsed message; undefined if it is not JSON-RPC, or a notification that is nested too deeply. */
-export function classify(message: unknown): Incoming | undefined {
+function classify(message: unknown): Incoming | undefined {
   if (!isObject(message)) return undefined
   const { id, method, params, result, error } = message
   if (typeof method === 'string') {

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { until } from '../../../test/support/until.ts'
+import { MAX_VALUES } from '../../parse-json.ts'
 import { type Bodies, createBodies, MAX_BODY_BYTES, MAX_HELD_BYTES } from './bodies.ts'
 
 const MIB = 1024 * 1024
@@ -29,6 +30,16 @@ test('a body that is too large is read to its end and refused with 413, with and
     const chunked = { method: 'POST', body: new Blob([body]).stream(), duplex: 'half' } as RequestInit
     assert.equal((await fetch(url, chunked)).status, 413)
   }
+  assert.equal(bodies.bytes(), 0)
+})
+
+test('a body with too many values is refused with 413', async t => {
+  const { url, bodies } = await start(t, raw => raw.end('taken'))
+  const body = `[${'[],'.repeat(MAX_VALUES)}1]`
+  const answer = await fetch(url, { method: 'POST', body })
+  assert.equal(answer.status, 413)
+  assert.match(await answer.text(), /at most 500000 JSON values/)
+  assert.equal((await fetch(url, { method: 'POST', body: JSON.stringify(body) })).status, 200)
   assert.equal(bodies.bytes(), 0)
 })
 

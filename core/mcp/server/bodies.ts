@@ -1,6 +1,7 @@
 /** Reads request bodies as text, with a limit for each and for all that are in memory. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Chunks } from '../../chunks.ts'
+import { hasManyValues, MAX_VALUES } from '../../parse-json.ts'
 import { PARSE_ERROR, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import { writeText } from './post-response.ts'
 import { errorText } from './reply.ts'
@@ -13,7 +14,7 @@ export type Bodies = {
 }
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
-/** For all unanswered requests. Parsed JSON takes up to 15 times its text's size, and pods have 512 MiB. */
+/** For all unanswered requests. Parsed JSON takes up to 20 times its text's size, or 75 MB for each body, and pods have 512 MiB. */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024
 /** Smaller bodies are not counted: the number of requests is bounded, and most calls are that small. */
 const SMALL_BYTES = 4 * 1024
@@ -66,8 +67,10 @@ export function createBodies(): Bodies {
         if (isOver) return
         isOver = true
         request.off('data', take)
+        const text = refusal ? '' : chunks.text()
+        if (hasManyValues(text)) refusal = MANY_VALUES
         if (refusal) refuse(raw, refusal)
-        else done(chunks.text())
+        else done(text)
       }
       request.on('data', take).on('end', end)
       request.on('error', () => {
@@ -83,6 +86,10 @@ type Refusal = { status: number; message: string; code?: number; headers?: reado
 const TOO_LARGE: Refusal = {
   status: 413,
   message: `Payload too large: at most ${MAX_BODY_BYTES} bytes`,
+}
+const MANY_VALUES: Refusal = {
+  status: 413,
+  message: `Payload too large: at most ${MAX_VALUES} JSON values`,
 }
 const TOO_MANY: Refusal = {
   status: 503,

@@ -123,6 +123,12 @@ unlisted.set('deep', (server, id, args) => {
   server.send({ method: 'notifications/message', params: { data: 'flat' } })
   server.answer(id, text('sent'))
 })
+/** Answers with this many empty lists; before that, asks a question with as many. */
+unlisted.set('many_values', (server, id, { values }) => {
+  const list = `[${'[],'.repeat(values)}1]`
+  server.writeLine(`{"jsonrpc":"2.0","id":77,"method":"roots/list","params":{"list":${list}}}`)
+  server.writeLine(`{"jsonrpc":"2.0","id":${id},"result":{"list":${list}}}`)
+})
 /** Logs the call on standard output. */
 unlisted.set('log_call', (server, id) => {
   server.writeLine(`DEBUG got {"method":"tools/call","params":{},"jsonrpc":"2.0","id":${id}}`)

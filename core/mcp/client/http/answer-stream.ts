@@ -70,7 +70,8 @@ export class AnswerStream implements EventSink {
   #find(data: string): McpResponse | undefined {
     try {
       return findAnswer(data, this)
-    } catch {
+    } catch (error) {
+      if (error instanceof Fault) throw error
       return undefined
     }
   }
@@ -78,7 +79,7 @@ export class AnswerStream implements EventSink {
 
 /**
  * The answer among the messages of a text; others go to `heard`. An error without an id counts as the answer to this request.
- * Throws SyntaxError if the text is not JSON.
+ * Throws what `readMessages` throws.
  */
 export function findAnswer(text: string, { id, call, heard }: AnswerStream): McpResponse | undefined {
   let found: McpResponse | undefined

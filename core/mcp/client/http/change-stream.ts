@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../../json.ts'
 import { OURSELVES } from '../../caller.ts'
 import { METHOD_NOT_FOUND } from '../../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../../protocol/json-rpc.ts'
-import { classify, type Incoming, LISTEN } from '../../protocol/message.ts'
+import { type Incoming, LISTEN, readMessages } from '../../protocol/message.ts'
 import { NO_SUBSCRIPTIONS, NOT_SUBSCRIBED } from '../../protocol/subscription-errors.ts'
 import type { HttpClient } from './http-client.ts'
 import type { HttpRpc } from './http-rpc.ts'
@@ -159,7 +159,7 @@ export class ChangeStream {
 
 function errorIn(text: string): JsonRpcError | undefined {
   try {
-    const message = classify(JSON.parse(text))
+    const [message] = readMessages(text)
     return message?.kind === 'answer' ? message.answer.error : undefined
   } catch {
     return undefined

@@ -171,6 +171,7 @@ export class HttpRpc {
     try {
       return findAnswer(reply.text, stream)
     } catch (error) {
+      if (error instanceof Fault) throw error
       throw notJsonRpc(error, reply.headers['content-type'])
     }
   }

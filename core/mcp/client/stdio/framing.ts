@@ -5,10 +5,11 @@ export type LineReaderOptions = {
   maxBytes: (head: Buffer) => number
   /** A complete line without its line feed. The buffer is reused: decode it at once. */
   onLine: (line: Buffer) => void
-  /** A line over the limit, of which only the beginning and the end are kept. */
+  /** A line over the limit. */
   onSkipped: (line: SkippedLine) => void
 }
 
+/** Only the beginning and the end of a line that is too large. */
 export type SkippedLine = { head: Buffer; tail: Buffer; bytes: number }
 
 const LINE_FEED = 10
@@ -87,6 +88,11 @@ export class LineReader {
     this.#skipping = { head: Buffer.from(this.#head(part)), tail: tailOf(kept, part) }
     this.#buffer = NOTHING
   }
+}
+
+/** What is kept of a line that was read in full. */
+export function skippedLine(line: Buffer): SkippedLine {
+  return { head: line.subarray(0, HEAD_BYTES), tail: line.subarray(-TAIL_BYTES), bytes: line.length }
 }
 
 function tailOf(before: Buffer, part: Buffer): Buffer {

@@ -5,6 +5,7 @@ import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
+import { MAX_VALUES } from '../../../parse-json.ts'
 import type { Notification, ServerRequest } from '../../protocol/json-rpc.ts'
 import { ChildSession } from './child-session.ts'
 
@@ -48,6 +49,17 @@ test('messages nested too deeply are not passed on, and the child is told of its
   assert.equal(warnings.length, 1)
   const [reply] = JSON.parse(textOf(await session.request(toolCall('seen'), signal))).slice(-1)
   assert.match(reply.error.message, /nested too deeply/)
+})
+
+test('an answer with too many values fails only its call, and the child is told of such a question', async t => {
+  const { session } = await open(t)
+  const call = { ...toolCall('many_values', { values: MAX_VALUES }), maxBytes: 64 * 1024 * 1024 }
+  const other = session.request(toolCall('sleep', { ms: 1 }), signal)
+  const message = 'The answer has more than 500000 values: ask for less'
+  await assert.rejects(session.request(call, signal), { code: 'upstream_too_large', message })
+  assert.equal(textOf(await other), 'slept')
+  const [reply] = JSON.parse(textOf(await session.request(toolCall('seen'), signal))).slice(-1)
+  assert.match(reply.error.message, /has more than 4194304 bytes or 500000 values/)
 })
 
 test('a request that is too deep to be sent is not in flight afterwards', async t => {

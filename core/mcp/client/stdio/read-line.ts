@@ -1,10 +1,11 @@
 /** Parses one line of a stdio server, and finds the id in a line that is too long or not valid. Pure. */
+import { Fault } from '../../../errors.ts'
 import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message.ts'
 
 /** How far from either end of a line its id is searched for. */
 const ENVELOPE_CHARACTERS = 80
 
-/** All messages of a line; undefined if it is not JSON-RPC. Never throws. */
+/** All messages of a line; undefined if it is not JSON-RPC. Throws Fault `upstream_too_large` if it has too many values. */
 export function readLine(line: string): Incoming[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
   const id = idAround(text.slice(0, ENVELOPE_CHARACTERS), text.slice(-ENVELOPE_CHARACTERS))
@@ -13,7 +14,8 @@ export function readLine(line: string): Incoming[] | undefined {
   try {
     const messages = readMessages(text)
     return messages.length > 0 ? messages : undefined
-  } catch {
+  } catch (error) {
+    if (error instanceof Fault) throw error
     return undefined
   }
 }

@@ -1,15 +1,16 @@
 /** JSON-RPC with one child: numbers requests, finds their answers, and tolerates output that is not JSON-RPC. */
 import type { Clock } from '../../../async.ts'
 import { faultOf, waitFor } from '../../../deadline.ts'
-import type { Fault } from '../../../errors.ts'
+import { Fault } from '../../../errors.ts'
 import type { JsonObject, JsonValue } from '../../../json.ts'
+import { MAX_VALUES } from '../../../parse-json.ts'
 import { INVALID_REQUEST } from '../../protocol/error-codes.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { type Incoming, LISTEN, ownId, requestText } from '../../protocol/message.ts'
 import type { UpstreamCall } from '../../upstream.ts'
 import { CallsInFlight, type Listed } from '../calls-in-flight.ts'
 import { Child, type ChildExit, type ChildSpec } from './child.ts'
-import { LineReader, type SkippedLine } from './framing.ts'
+import { LineReader, type SkippedLine, skippedLine } from './framing.ts'
 import { harmless, secretLines } from './harmless.ts'
 import { idAround, idInHead, isAsking, readLine } from './read-line.ts'
 import type { Reaper } from './reaper.ts'
@@ -195,7 +196,13 @@ export class StdioRpc {
   #onLine(line: Buffer) {
     if (line.length === 0 || (line.length === 1 && line[0] === CARRIAGE_RETURN)) return
     const text = line.toString()
-    const messages = readLine(text)
+    let messages: Incoming[] | undefined
+    try {
+      messages = readLine(text)
+    } catch (error) {
+      if (error instanceof Fault) return this.#onSkipped(skippedLine(line), error)
+      throw error
+    }
     if (!messages) return this.#onUnreadable(text)
     for (const message of messages) this.#onMessage(message, line.length)
   }
@@ -242,19 +249,20 @@ export class StdioRpc {
     return Math.max(0, ...this.#pending.toArray().map(({ call }) => call.maxBytes))
   }
 
-  #onSkipped({ head, tail, bytes }: SkippedLine) {
+  /** `fault`: why; absent: the line is too long. */
+  #onSkipped({ head, tail, bytes }: SkippedLine, fault?: Fault) {
     const start = head.toString('latin1')
     const id = idAround(start, tail.toString('latin1'))
     if (isAsking(start)) this.#refuse(id)
     const waiting = isAsking(start) ? undefined : id === undefined ? this.#onlyOne() : this.#waiting(id)
-    if (waiting) waiting.reject(tooLargeFault(waiting.call.maxBytes))
-    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too long; skipped')
+    if (waiting) waiting.reject(fault ?? tooLargeFault(waiting.call.maxBytes))
+    else this.#deps.log?.warn({ bytes }, 'server wrote a line that is too large; skipped')
   }
 
-  /** Refuses a question that is too long; otherwise the server could wait forever. */
+  /** Refuses a question that is too large; otherwise the server could wait forever. */
   #refuse(id: number | undefined) {
     if (id === undefined) return
-    const message = `The question is longer than ${MAX_ASKING_BYTES} bytes`
+    const message = `The question has more than ${MAX_ASKING_BYTES} bytes or ${MAX_VALUES} values`
     void this.reply({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } })
   }
 

@@ -144,7 +144,7 @@ test('a question that is too long is refused, and is not taken for an answer', a
   for (const idFirst of ['yes', '']) {
     assert.equal(await call('ask_large', { bytes: 5_000_000, idFirst }), 'asked')
     const seen: JsonObject[] = JSON.parse(await call('seen'))
-    assert.match(String((seen.at(-1)?.error as JsonObject).message), /longer than 4194304 bytes/)
+    assert.match(String((seen.at(-1)?.error as JsonObject).message), /more than 4194304 bytes/)
   }
 })
 

@@ -1,0 +1,11 @@
+/** Which texts of tools scripts get as values. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MAX_VALUES } from '../../core/parse-json.ts'
+import { parsedText } from './result-value.ts'
+
+test('a text is parsed if it is a JSON object or list, and not if it has too many values', () => {
+  assert.deepEqual(parsedText(' {"a":[1]}'), { a: [1] })
+  for (const text of ['42', '"a"', '{"half":', `[${'[],'.repeat(MAX_VALUES)}1]`])
+    assert.ok(parsedText(text) === text, text.slice(0, 10))
+})
