@@ -48,12 +48,13 @@ async function withFaults(response: Promise<McpResponse>, repeatable: boolean): 
     return await response
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    const { code, message } = error
+    const { code, message, details } = error
     const isUnanswered = code === 'upstream_died'
     const hint = isUnanswered ? `. This request got no answer; ${repeatable ? RETRY_HINT : CHECK_HINT}` : ''
     const retryable = error.retryable && (repeatable || !isUnanswered)
-    return {
-      error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data: { reason: code, retryable } },
-    }
+    // The router tells its caller the limit.
+    const limit = code === 'upstream_too_large' ? details : {}
+    const data = { reason: code, retryable, ...limit }
+    return { error: { code: TRANSPORT_ERROR, message: `${message}${hint}`, data } }
   }
 }

@@ -127,6 +127,32 @@ for (const [code, sentence, outcome] of FAULTS)
     assert.ok((fixture.seen.served.error ?? 0) > 0)
   })
 
+for (const [details, limit] of [
+  [{ maxBytes: 64 * 2 ** 20 }, 'it has more than 64 MiB'],
+  [{ maxValues: 500_000 }, 'it has more than 500000 JSON values'],
+] as const)
+  test(`the error for an answer over the limit says that ${limit}, whether router or bridge refused it`, async () => {
+    const sentence = `The answer of server "forge" is too large to pass on (${limit}), though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
+    const thrown: Answerer = () => {
+      throw new Fault('upstream_too_large', 'x', { details })
+    }
+    const data = { reason: 'upstream_too_large', retryable: false, ...details }
+    const reported: Answerer = () => ({ error: { code: -32000, message: 'x', data } })
+    const bridge = { kind: 'http', url: SECRET_ADDRESS, transport: 'streamable-http', revision: '1' } as const
+    const bearer = { name: 'forge', key: 'token' }
+    for (const server of [
+      { ...forge, answer: thrown },
+      { ...forge, answer: reported, server: { endpoint: { ...bridge, bearer } } },
+    ]) {
+      const fixture = createFixture({ forge: server })
+      assert.equal(await refusalOf(fixture, ISSUE), sentence)
+      assert.equal(fixture.seen.calls[0]?.outcome, 'too_large')
+    }
+    const remote = createFixture({ forge: { ...forge, answer: reported, server: { endpoint: bridge } } })
+    await refusalOf(remote, ISSUE)
+    assert.equal(remote.seen.calls[0]?.outcome, 'upstream_error', 'a code of the server’s own')
+  })
+
 test('the error for a child that ended says how, and that it restarts', async () => {
   const answer: Answerer = () => {
     throw new Fault('upstream_died', SECRET_ADDRESS, { details: { exitCode: 3 } })

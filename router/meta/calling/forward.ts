@@ -3,6 +3,7 @@ import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import type { Caller } from '../../../core/mcp/caller.ts'
+import { TRANSPORT_ERROR } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { headersOfParams } from '../../../core/mcp/protocol/param-headers.ts'
 import { carrying, type Span } from '../../../core/trace.ts'
@@ -53,9 +54,21 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
     }
     answer = pageToVisit(error, server, caller) ?? error
   }
+  if (!(answer instanceof Fault)) answer = faultOfBridge(server, answer) ?? answer
   if (span) end(span, answer)
   report(work, sent, answer, sentMs)
   return answer
+}
+
+/** The Fault `upstream_too_large` that a bridge reports as an error; undefined: the answer is the server's own. */
+function faultOfBridge({ endpoint }: RouterServer, { error }: McpResponse): Fault | undefined {
+  if (!error || endpoint.kind !== 'http' || !endpoint.bearer || !isObject(error.data)) return undefined
+  const { reason, maxBytes, maxValues } = error.data
+  if (error.code !== TRANSPORT_ERROR || reason !== 'upstream_too_large') return undefined
+  const details: Record<string, number> = {}
+  if (typeof maxBytes === 'number') details.maxBytes = maxBytes
+  if (typeof maxValues === 'number') details.maxValues = maxValues
+  return new Fault(reason, error.message, { details })
 }
 
 function argumentsOf({ params }: Forwarded): JsonObject {

@@ -89,7 +89,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
         return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
     case 'upstream_too_large':
-      return `The answer of server ${name} is too large to pass on, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
+      return `The answer of server ${name} is too large to pass on${limitOf(fault)}, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
     case 'upstream_auth_required':
       return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`
     case 'upstream_protocol':
@@ -111,6 +111,12 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'io':
       return `Server ${name} could not be called. Try again in a moment, or use another server.`
   }
+}
+
+/** The limit that an answer exceeds, in brackets. */
+function limitOf({ details: { maxBytes, maxValues } }: Fault): string {
+  if (maxValues !== undefined) return ` (it has more than ${maxValues} JSON values)`
+  return maxBytes === undefined ? '' : ` (it has more than ${Number(maxBytes) / 2 ** 20} MiB)`
 }
 
 /** For a server that was not woken in time. `heard`: whether an operator has noticed the call. */
