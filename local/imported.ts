@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import type { Problem } from '../core/errors.ts'
 import { MAX_FILE_BYTES } from '../core/manifests.ts'
 import { ownValue } from '../core/own-value.ts'
-import { type ImportedConfig, importConfig } from './import/client-config.ts'
+import { type ImportedConfig, importConfig, withDefaults } from './import/client-config.ts'
 import { fillVariables, type Lookup, variableOfInput } from './import/variables.ts'
 
 export type ImportedValues = Pick<ImportedConfig, 'secrets' | 'inputs'>
@@ -23,8 +23,7 @@ export function readClientConfig(text: string, file: string, env: Env) {
     envFiles.set(file, text)
     return parseEnv(text)
   }
-  const lookup = lookupIn(env, {})
-  const config = importConfig(text, { file, home: env.HOME, lookup, readEnvFile: readEnv })
+  const config = importConfig(text, { file, home: env.HOME, lookup: lookupIn(env), readEnvFile: readEnv })
   const { servers, secrets, inputs, folder, problems, notes, broken } = config
   const manifests = servers.map(({ manifest, line, column, placeOf }) => {
     return { manifest, file, line, column, placeOf, folder }
@@ -69,7 +68,7 @@ export function importedValue(
   for (const { secrets, inputs } of all) {
     const parts = ownValue(ownValue(secrets, name), key)
     if (!parts) continue
-    const filled = fillVariables(parts, lookupIn(env, inputs))
+    const filled = fillVariables(parts, withDefaults(lookupIn(env), inputs))
     if ('text' in filled) return { value: filled.text }
     const { missing } = filled
     const variable =
@@ -80,9 +79,6 @@ export function importedValue(
   return undefined
 }
 
-function lookupIn(env: Env, inputs: ImportedConfig['inputs']): Lookup {
-  return part =>
-    part.kind === 'env'
-      ? ownValue(env, part.name)
-      : (env[variableOfInput(part.id)] ?? ownValue(inputs, part.id)?.default)
+function lookupIn(env: Env): Lookup {
+  return part => (part.kind === 'env' ? ownValue(env, part.name) : env[variableOfInput(part.id)])
 }

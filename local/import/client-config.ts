@@ -142,11 +142,7 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   const given: unknown = getNodeValue(entry.value)
   const secretName = `${name}-secrets`
   const folders = { workspace: config.folder, home: options.home }
-  const lookup: Lookup | undefined =
-    options.lookup &&
-    (part =>
-      options.lookup?.(part) ??
-      (part.kind === 'input' ? ownValue(config.inputs, part.id)?.default : undefined))
+  const lookup = options.lookup && withDefaults(options.lookup, config.inputs)
   const converted = isObject(given)
     ? convertEntry(given, { ...options, lookup, secretName, folders, problem, note })
     : problem('InvalidType', 'must be a map with "command" or "url"', [])
@@ -204,6 +200,11 @@ function inputsOf(root: Node): Record<string, ImportedInput> {
     }
   }
   return inputs
+}
+
+/** A lookup that gives inputs without a value their `default`. */
+export function withDefaults(lookup: Lookup, inputs: ImportedConfig['inputs']): Lookup {
+  return part => lookup(part) ?? (part.kind === 'input' ? ownValue(inputs, part.id)?.default : undefined)
 }
 
 /** The workspace that a config belongs to: its folder, or the parent of a folder such as `.vscode` or `.cursor`. */

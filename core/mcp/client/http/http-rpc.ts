@@ -8,16 +8,13 @@ import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { ownId, readMessages, requestText, sliceAnswer } from '../../protocol/message.ts'
 import { standardHeaders } from '../../protocol/standard-headers.ts'
 import type { UpstreamCall } from '../../upstream.ts'
-import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { CallsInFlight } from '../calls-in-flight.ts'
 import { AnswerStream, findAnswer, type Heard } from './answer-stream.ts'
+import { bestEffort, MAX_TELL_BYTES } from './best-effort.ts'
 import { deniesSession, notJsonRpc, statusFault } from './faults.ts'
 import type { HttpClient } from './http-client.ts'
 import type { HttpResponse } from './http-request.ts'
 
-/** For best-effort messages: notifications, replies, the end of a session. */
-const TELL_TIMEOUT_MS = 2_000
-const MAX_TELL_BYTES = 64 * 1024
 const POST_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 const HANDSHAKES: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
@@ -100,14 +97,14 @@ export class HttpRpc {
 
   /** Sends a notification or a reply, best effort. */
   send(message: JsonObject): Promise<void> {
-    return this.#bestEffort(signal => this.#post(message, signal))
+    return bestEffort(this.#clock, signal => this.#post(message, signal))
   }
 
   /** Ends the session with DELETE, best effort. */
   async end(): Promise<void> {
     const headers = this.#headers
     if (this.#lost || headers['mcp-session-id'] === undefined) return
-    await this.#bestEffort(signal =>
+    await bestEffort(this.#clock, signal =>
       this.#http.send({ method: 'DELETE', headers, maxBytes: MAX_TELL_BYTES }, signal),
     )
   }
@@ -198,17 +195,6 @@ export class HttpRpc {
     if (this.modern !== undefined || call.method === 'initialize') return
     const params = { requestId: id, reason: 'The caller does not wait any longer' }
     void this.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-  }
-
-  async #bestEffort(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const limit = upstreamDeadline(this.#clock, TELL_TIMEOUT_MS, 'Not accepted in time')
-    try {
-      await send(limit.signal)
-    } catch {
-      // Not accepted, or too deep to be written as JSON.
-    } finally {
-      limit.clear()
-    }
   }
 }
 

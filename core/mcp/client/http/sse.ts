@@ -8,11 +8,11 @@ import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
 import { requestText } from '../../protocol/message.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream, UpstreamCall } from '../../upstream.ts'
-import { upstreamDeadline } from '../../upstream-deadline.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
 import { readLine } from '../stdio/read-line.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
+import { bestEffort, MAX_TELL_BYTES, TELL_TIMEOUT_MS } from './best-effort.ts'
 import { deniesSession, statusFault } from './faults.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import type { HttpResponse } from './http-request.ts'
@@ -25,9 +25,6 @@ import type { RemoteDeps, RemoteSpec } from './spec.ts'
 
 /** The largest event, even if a call allows more. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
-/** For notifications and replies, which are sent best effort. */
-const TELL_TIMEOUT_MS = 2_000
-const MAX_REPLY_BYTES = 64 * 1024
 
 /** An upstream behind an SSE endpoint. Shared sessions declare no capabilities: a question cannot be assigned to a call there. */
 export function createSseUpstream(spec: RemoteSpec, deps: RemoteDeps): Upstream {
@@ -195,26 +192,15 @@ class SseSession implements Session {
       path: this.#path,
       headers: sent,
       body,
-      maxBytes: MAX_REPLY_BYTES,
+      maxBytes: MAX_TELL_BYTES,
     } as const
     return this.#http.send(request, signal)
   }
 
   /** Sends a notification or a reply, best effort. */
-  async #tell(message: JsonObject): Promise<void> {
-    const limit = upstreamDeadline(
-      this.#deps.clock,
-      TELL_TIMEOUT_MS,
-      'Not accepted in time',
-      this.#stop.signal,
-    )
-    try {
-      await this.#send(JSON.stringify(message), {}, limit.signal)
-    } catch {
-      // Not accepted, or too deep to be written as JSON.
-    } finally {
-      limit.clear()
-    }
+  #tell(message: JsonObject): Promise<void> {
+    const send = (signal: AbortSignal) => this.#send(JSON.stringify(message), {}, signal)
+    return bestEffort(this.#deps.clock, send, this.#stop.signal)
   }
 
   #tellCancelled(requestId: number): void {
