@@ -13,6 +13,7 @@ import { type GatewaySecrets, NO_SECRETS, readGatewaySecrets } from './gateway-s
 import { resolveInputs } from './inputs.ts'
 import { ValueResolver } from './secrets.ts'
 import { resolveUserSecrets } from './user-secrets.ts'
+import { withoutEffect } from './without-effect.ts'
 
 export type ReadOptions = {
   files: ManifestFiles
@@ -72,7 +73,10 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
     secrets,
     problems: [...loaded.problems, ...desired.problems, ...missing, ...problems],
     access: accessFindings(desired, manifests, secrets.callerTokens),
-    notes: loaded.notes,
+    notes: [
+      ...loaded.notes,
+      ...withoutEffect(manifests, new Set<unknown>([desired.gateway, ...desired.servers])),
+    ],
     files: loaded.files,
   }
 }
