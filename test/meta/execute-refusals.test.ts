@@ -153,6 +153,15 @@ for (const [details, limit] of [
     assert.equal(remote.seen.calls[0]?.outcome, 'upstream_error', 'a code of the server’s own')
   })
 
+test('the error for an answer for which there is no room says to try again', async () => {
+  const answer: Answerer = () => {
+    throw new Fault('upstream_too_large', 'x', { details: { crowded: true } })
+  }
+  const fixture = createFixture({ forge: { ...forge, answer } })
+  assert.match(await refusalOf(fixture, ISSUE), /too many large answers at once.* or try again in a few/)
+  assert.equal(fixture.seen.calls[0]?.outcome, 'too_large')
+})
+
 test('the error for a child that ended says how, and that it restarts', async () => {
   const answer: Answerer = () => {
     throw new Fault('upstream_died', SECRET_ADDRESS, { details: { exitCode: 3 } })

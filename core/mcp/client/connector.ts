@@ -18,6 +18,7 @@ import type { Upstream } from '../upstream.ts'
 import type { ConnectedUser } from '../user.ts'
 import { Bearers } from './bearers.ts'
 import { connectRemote } from './connect.ts'
+import { AnswerRoom } from './http/answer-room.ts'
 import { type ClientCredentials, createTokenSource, type TokenSource } from './http/oauth.ts'
 import type { Headers, RemoteSpec } from './http/spec.ts'
 import { createTokenExchange } from './http/token-exchange.ts'
@@ -49,6 +50,7 @@ export type Connector = (server: Connectable, user?: ConnectedUser) => Upstream
 export function createConnector(given: ConnectorOptions): Connector {
   const options = { ...given, bearers: given.bearers ?? new Bearers() }
   const { clock, watchesLife, guard } = options
+  const room = new AnswerRoom()
   return (server, user) => {
     const { sessions, limits, endpoint } = server
     const spec = {
@@ -58,7 +60,7 @@ export function createConnector(given: ConnectorOptions): Connector {
       ...connectionOf(server.name, endpoint, options, user),
     }
     // The guard is for URLs from manifests, which the URL of a sidecar's gateway is not.
-    return connectRemote(spec, { clock, watchesLife, ...(endpoint.kind === 'http' && { guard }) })
+    return connectRemote(spec, { clock, watchesLife, room, ...(endpoint.kind === 'http' && { guard }) })
   }
 }
 

@@ -89,6 +89,8 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
         return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`
     case 'upstream_too_large':
+      if (fault.details.crowded)
+        return `The answer of server ${name} was dropped because this gateway receives too many large answers at once, though the call may have taken effect. Ask for less, or try again in a few seconds.`
       return `The answer of server ${name} is too large to pass on${limitOf(fault)}, though the call may have taken effect. Ask for less: a filter, a page or a smaller range.`
     case 'upstream_auth_required':
       return `Server ${name} refused the gateway's credentials. Whoever runs this gateway has to renew them; trying again does not help.`

@@ -128,3 +128,11 @@ export function tooLarge(maxBytes: number): Fault {
     details: { maxBytes },
   })
 }
+
+/** The fault for a large answer while too many others are being received. */
+export function noRoom(): Fault {
+  return new Fault('upstream_too_large', 'Too many large answers are being received at once', {
+    retryable: true,
+    details: { crowded: true },
+  })
+}

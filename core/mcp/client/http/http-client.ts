@@ -2,12 +2,11 @@
 // Unlike decodeURIComponent, takes a percent sign that encodes nothing as it is.
 import { unescape as decoded } from 'node:querystring'
 import { buildConnector, Pool } from 'undici'
-import type { Clock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { HostGuard } from '../../../host-guard.ts'
 import { createOutbound } from '../../../outbound.ts'
 import { closingFault, isNotConnected, isRefusal } from './faults.ts'
-import { type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
+import { type Connections, type HttpRequest, type HttpResponse, sendHttpRequest } from './http-request.ts'
 import type { Headers, RemoteDeps, RemoteSpec } from './spec.ts'
 
 /** Further calls wait for a connection. Other limits, on calls and on open questions, apply before this one. */
@@ -34,12 +33,12 @@ export type HttpClient = {
   close(): Promise<void>
 }
 
-export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps): HttpClient {
+export function createHttpClient(spec: RemoteSpec, { clock, guard, room }: RemoteDeps): HttpClient {
   const url = new URL(spec.url)
   const connect = connectOf(spec, guard)
   const check = () => guard?.check(url)
-  const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock, check }
-  const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock, check }
+  const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock, room, check }
+  const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock, room, check }
   const { fixed, current } = createHeaders(spec, url)
   let path = url.pathname + url.search
 
@@ -92,7 +91,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard }: RemoteDeps)
  * A pod that is shutting down closes the connection on which it refuses a request, but other idle ones may lead to it too.
  */
 async function sendUntilAccepted(
-  connections: Connections,
+  connections: PoolConnections,
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
@@ -141,7 +140,7 @@ function createHeaders({ headers: configured, auth }: RemoteSpec, url: URL) {
 
 type Connect = NonNullable<Pool.Options['connect']>
 /** `check` throws a Fault if the host must not be reached. */
-type Connections = { pool: Pool; clock: Clock; check: () => void }
+type PoolConnections = Connections & { pool: Pool; check: () => void }
 
 function connectOf({ authority, certificateHost }: RemoteSpec, guard: HostGuard | undefined): Connect {
   // Servers with their own certificate authority run in this cluster, where no proxy is needed.

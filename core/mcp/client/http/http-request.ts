@@ -6,7 +6,8 @@ import type { Clock, Timer } from '../../../async.ts'
 import { Chunks } from '../../../chunks.ts'
 import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
-import { connectionFault, tooLarge } from './faults.ts'
+import { type AnswerRoom, SMALL_ANSWER_BYTES } from './answer-room.ts'
+import { connectionFault, noRoom, tooLarge } from './faults.ts'
 
 /** How much a server may send on an event stream after the answer, before the connection is dropped. */
 const MAX_TRAILING_BYTES = 64 * 1024
@@ -44,27 +45,30 @@ export type HttpResponse = {
   streamed: boolean
 }
 
+/** `room`: absent: the answers that are received at once are not bounded together. */
+export type Connections = { pool: Dispatcher; clock: Clock; room?: AnswerRoom }
+
 /**
  * Resolves with any HTTP status. Throws Fault upstream_unreachable (no connection), upstream_died (it broke),
  * upstream_too_large, or the Fault of `signal`; the connection is dropped in all these cases.
  */
 export function sendHttpRequest(
-  { pool, clock }: { pool: Dispatcher; clock: Clock },
+  connections: Connections,
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   if (signal.aborted) return Promise.reject(faultOf(signal))
   return new Promise((resolve, reject) => {
     const { method, path, headers, body } = request
-    const handler = new ResponseHandler(request, clock, signal, resolve, reject)
-    pool.dispatch({ method, path, headers, body }, handler)
+    const handler = new ResponseHandler(request, connections, signal, resolve, reject)
+    connections.pool.dispatch({ method, path, headers, body }, handler)
   })
 }
 
 /** A class rather than closures, because every call creates one. */
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest
-  readonly #clock: Clock
+  readonly #connections: Connections
   readonly #signal: AbortSignal
   readonly #resolve: (reply: HttpResponse) => void
   readonly #reject: (fault: Fault) => void
@@ -76,6 +80,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #parser: EventSourceParser | undefined
   /** Bytes of the stream since its last event or comment. */
   #pending = 0
+  /** Bytes that are taken from the room for answers. */
+  #taken = 0
   #decoder: TextDecoder | undefined
   #done = false
   /** Runs from the answer until the server ends the stream. */
@@ -83,13 +89,13 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   constructor(
     request: HttpRequest,
-    clock: Clock,
+    connections: Connections,
     signal: AbortSignal,
     resolve: (reply: HttpResponse) => void,
     reject: (fault: Fault) => void,
   ) {
     this.#request = request
-    this.#clock = clock
+    this.#connections = connections
     this.#signal = signal
     this.#resolve = resolve
     this.#reject = reject
@@ -107,6 +113,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #settle() {
     this.#done = true
     this.#chunks.clear()
+    this.#freeRoom()
     this.#signal.removeEventListener('abort', this.#abort)
   }
 
@@ -147,6 +154,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
       this.#feed(this.#parser, chunk)
     } else if (this.#bytes > this.#request.maxBytes) {
       this.#tooLarge()
+    } else if (!this.#hasRoom(this.#bytes)) {
+      this.#fail(noRoom())
     } else {
       this.#chunks.add(chunk)
     }
@@ -160,6 +169,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#pending += chunk.length
     const limit = this.#request.events?.limit?.()
     if (limit !== undefined && this.#pending > limit) return this.#fail(tooLarge(limit))
+    if (!this.#hasRoom(this.#pending)) return this.#fail(noRoom())
     try {
       parser.feed(this.#decoder?.decode(chunk, { stream: true }) ?? '')
     } catch (error) {
@@ -177,13 +187,28 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (Buffer.byteLength(event.data) > this.#request.maxBytes) return this.#tooLarge()
     if (events.onEvent(event) !== 'done') return
     this.#bytes = 0
-    this.#trailing = this.#clock.after(TRAILING_MS, () => this.#dropConnection())
+    this.#trailing = this.#connections.clock.after(TRAILING_MS, () => this.#dropConnection())
     this.#settle()
     this.#resolve(this.#reply)
   }
 
   #beginEvent() {
     this.#pending = 0
+    this.#freeRoom()
+  }
+
+  /** `bytes`: the size of the answer or event so far. */
+  #hasRoom(bytes: number): boolean {
+    const { room } = this.#connections
+    if (!room || bytes <= SMALL_ANSWER_BYTES) return true
+    const fits = room.take(bytes - this.#taken)
+    if (fits) this.#taken = bytes
+    return fits
+  }
+
+  #freeRoom() {
+    this.#connections.room?.free(this.#taken)
+    this.#taken = 0
   }
 
   #dropConnection() {

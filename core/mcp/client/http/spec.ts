@@ -1,6 +1,7 @@
 /** The spec of a remote upstream, and the dependencies of its client. */
 import type { Clock } from '../../../async.ts'
 import type { HostGuard } from '../../../host-guard.ts'
+import type { AnswerRoom } from './answer-room.ts'
 import type { TokenSource } from './oauth.ts'
 
 export type RemoteSpec = {
@@ -30,4 +31,6 @@ export type RemoteDeps = {
   watchesLife?: boolean
   /** Absent: every address may be connected to. */
   guard?: HostGuard
+  /** Shared by all upstreams of a process. Absent: the sum of the answers that are received at once has no limit. */
+  room?: AnswerRoom
 }

@@ -1,0 +1,30 @@
+/** Bounds how many bytes of large answers one process receives at once: without it, calls to a few servers can take all of its memory. */
+import { totalmem } from 'node:os'
+
+/** Answers up to this size are not counted: their number is bounded, and nearly all are that small. */
+export const SMALL_ANSWER_BYTES = 1024 * 1024
+/** The largest answer fits. */
+const MIN_BYTES = 64 * 1024 * 1024
+
+export class AnswerRoom {
+  /** Bytes that may still be received. */
+  left: number
+
+  /** Default: a fifth of the memory that this process may use, because an answer is in memory several times when it is complete. */
+  constructor(
+    bytes = Math.max(MIN_BYTES, Math.min(totalmem(), process.constrainedMemory() || Infinity) / 5),
+  ) {
+    this.left = bytes
+  }
+
+  /** Whether there is room for so many more bytes. */
+  take(bytes: number): boolean {
+    if (bytes > this.left) return false
+    this.left -= bytes
+    return true
+  }
+
+  free(bytes: number): void {
+    this.left += bytes
+  }
+}
