@@ -19,21 +19,25 @@ export function parseJson(text: string): unknown {
 /** Whether a text has more than MAX_VALUES values. Takes far less time than parsing it. */
 export function hasManyValues(text: string): boolean {
   // A value and what separates it from the next have at least two characters.
-  if (text.length < 2 * MAX_VALUES) return false
-  let left = MAX_VALUES
-  // Each value is the outermost one, follows a comma, or is the first in a list or an object. An empty list or object counts twice.
-  for (const mark of [',', '[', '{'])
-    for (let at = text.indexOf(mark); at !== -1 && left > 0; at = text.indexOf(mark, at + 1)) left--
-  return left === 0 && hasManyOutsideStrings(text)
+  return text.length >= 2 * MAX_VALUES && countValues(text, MAX_VALUES) > MAX_VALUES
 }
 
-/** Slower: does not count marks in strings. */
-function hasManyOutsideStrings(text: string): boolean {
-  let left = MAX_VALUES
-  for (let at = 0; at < text.length && left > 0; at++) {
+/** How many values a text has; counts only until there are more than `most`. Marks in strings count as well if that is not too many. */
+export function countValues(text: string, most: number): number {
+  // Each value is the outermost one, follows a comma, or is the first in a list or an object. An empty list or object counts twice.
+  let count = 1
+  for (const mark of [',', '[', '{'])
+    for (let at = text.indexOf(mark); at !== -1 && count <= most; at = text.indexOf(mark, at + 1)) count++
+  return count <= most ? count : countOutsideStrings(text, most)
+}
+
+/** Slower. */
+function countOutsideStrings(text: string, most: number): number {
+  let count = 1
+  for (let at = 0; at < text.length && count <= most; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = stringEnd(text, at) - 1
-    else if (code === COMMA || isOpening(code)) left--
+    else if (code === COMMA || isOpening(code)) count++
   }
-  return left === 0
+  return count
 }

@@ -1,6 +1,6 @@
 /** The value that a script gets for a tool's result. One rule, so that the type is the same at each call of a tool. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { parseJson } from '../../core/parse-json.ts'
+import { countValues, MAX_VALUES, parseJson } from '../../core/parse-json.ts'
 
 /** 1 MiB in base64. Of larger images and sounds, scripts get only the size. */
 const MAX_MEDIA_CHARACTERS = (1024 * 1024 * 4) / 3
@@ -9,7 +9,7 @@ const WRAPPED = 'x-fastmcp-wrap-result'
 
 /**
  * Structured content is returned as it is. A single text is parsed if it is a JSON object or list, otherwise returned as a string. An empty result is
- * undefined; several contents are a list, each by the same rule.
+ * undefined; several contents are a list, each by the same rule, while the values of all together are not too many.
  */
 export function toolValue(result: JsonObject, outputSchema: JsonValue | undefined): JsonValue | undefined {
   const { structuredContent, content } = result
@@ -17,7 +17,16 @@ export function toolValue(result: JsonObject, outputSchema: JsonValue | undefine
     return isWrapped(outputSchema, structuredContent) ? structuredContent.result : structuredContent
   const blocks = Array.isArray(content) ? content.filter(isObject) : []
   if (blocks.length === 0) return undefined
-  return blocks.length === 1 ? blockValue(blocks[0] as JsonObject) : blocks.map(blockValue)
+  if (blocks.length === 1) return blockValue(blocks[0] as JsonObject)
+  let left = MAX_VALUES
+  return blocks.map(block => {
+    const { type, text } = block
+    if (type !== 'text' || typeof text !== 'string') return blockValue(block)
+    const values = countValues(text, left)
+    if (values > left) return text
+    left -= values
+    return parsedText(text)
+  })
 }
 
 /** A text as a value: parsed if it is a JSON object or list without too many values. `"42"` stays a string: the type of what a tool returns must not depend on the value. */
