@@ -1,4 +1,4 @@
-/** The caller that `--as` describes. Pure. */
+/** The options of commands that describe a caller, and the identity that they describe. */
 import { type Command, Option } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import { ANONYMOUS, type Identity } from '../core/mcp/identity.ts'
