@@ -1,6 +1,6 @@
 /**
- * Runs every benchmark and writes docs/bench.md, with the figures of one run on one machine.
- * `main.ts search`, `callers`, `code`, `tasks`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster`, `sleep` run only one part and do not write the file; `tasks` writes docs/bench-code.md.
+ * Runs every benchmark and prints a report of this run. docs/bench.md is written by hand, with figures of several such reports.
+ * `main.ts search`, `callers`, `code`, `tasks`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster`, `sleep` run only one part. `tasks` also writes docs/bench-code.md.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -81,5 +81,4 @@ ${table(rows)}
 
 ${sections.join('\n')}
 ${MEMORY_SECTION}`
-if (parts.size === PARTS.length) writeFileSync('docs/bench.md', report)
 process.stdout.write(report)
