@@ -5,6 +5,7 @@ import type { ToolDefinition } from '../core/catalog/server-catalog.ts'
 import { changesLine, changesOf, type ToolChanges } from '../core/catalog/tool-changes.ts'
 import { type ChangedPackage, isIntegrity } from '../core/packages/integrity.ts'
 import { CommandError } from './command-error.ts'
+import { contextOption, namespaceOption } from './options.ts'
 import type { Terminal } from './output.ts'
 import { toolDiff } from './tool-diff.ts'
 
@@ -45,8 +46,8 @@ export function approveCommand(terminal: Terminal): Command {
       new Option('--digest <digest>', 'approve only if the changes have this digest').argParser(digestPrefix),
     )
     .option('--folder <dir>', 'the folder of its manifest, if several folders have a server of this name')
-    .option('-n, --namespace <name>', 'approve in a cluster, in this namespace')
-    .option('--context <name>', 'the context of the kubeconfig that names the cluster')
+    .addOption(namespaceOption())
+    .addOption(contextOption())
     .addHelpText('after', HELP)
     .action(async (server: string, options: ApproveOptions) => {
       const pending = await pendingOf(server, options, terminal)
@@ -82,7 +83,7 @@ function shown(server: string, { packages, approved, found }: Pending, { colors 
   ].join('\n')
 }
 
-/** Approves the changed packages if there are any, else the changed tools: the known tools are those of the package's previous content. */
+/** Approves the changed packages, or the changed tools if no package changed. While a package is refused, its new tools are not known yet. */
 async function approve(server: string, pending: Pending, options: ApproveOptions): Promise<string> {
   const { digest } = options
   const { packages } = pending

@@ -9,7 +9,7 @@ import { configMapValues } from '../local/desire.ts'
 import { ManifestFiles } from '../local/files.ts'
 import { readPaths } from '../local/read.ts'
 import { notAdmitted } from '../router/access/admits.ts'
-import { type Granted, grantsAlone, type View, viewOf } from '../router/access/view.ts'
+import { type Granted, grantsAlone, NO_RULES, type View, viewOf } from '../router/access/view.ts'
 import { withScripts } from '../router/catalog/script-server.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { identityOf, type WhoOptions, withWho } from './identity.ts'
@@ -117,7 +117,9 @@ export function decide(
   if (rules.length === 0) return { yes: false, why: 'no rule that applies to this caller grants it' }
   return {
     yes: true,
-    why: rules.join() === '' ? 'the gateway has no rules' : `granted by ${rules.join(', ')}`,
+    why: rules.every(name => name === NO_RULES)
+      ? 'the gateway has no rules'
+      : `granted by ${rules.join(', ')}`,
   }
 }
 

@@ -7,7 +7,7 @@ import { messageOf } from '../core/errors.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { CommandError } from './command-error.ts'
 import { createOperatorPods, type OperatorPods } from './operator-pods.ts'
-import { wholeNumber } from './options.ts'
+import { contextOption, wholeNumber } from './options.ts'
 import type { Terminal } from './output.ts'
 
 type ConsoleOptions = { namespace: string; context?: string; port: number }
@@ -19,7 +19,7 @@ export function consoleCommand(terminal: Terminal): Command {
   return new Command('console')
     .description('show the console of a cluster: a web page with its gateways, servers and calls')
     .option('-n, --namespace <name>', 'the namespace of the operator', 'portolan-system')
-    .option('--context <name>', 'the context of the kubeconfig that names the cluster')
+    .addOption(contextOption())
     .option(
       '--port <port>',
       'the port of this machine to listen on; 0 chooses a free one',

@@ -5,6 +5,7 @@ import { Argument, Command } from 'commander'
 import type { KubeClient } from '../core/kube/client.ts'
 import type { KubeObject } from '../core/kube/object.ts'
 import { CommandError } from './command-error.ts'
+import { contextOption } from './options.ts'
 import type { Terminal } from './output.ts'
 
 const FIELD_MANAGER = 'portolan-crds'
@@ -21,10 +22,7 @@ export function crdsCommand(terminal: Terminal): Command {
         .choices(['print', 'apply'])
         .default('print'),
     )
-    .option(
-      '--context <name>',
-      'the context of the kubeconfig that names the cluster; in a pod, its own cluster is used',
-    )
+    .addOption(contextOption())
     .action(async (action: 'print' | 'apply', { context }: { context?: string }) => {
       if (action === 'print') return terminal.out(definitionsText().trimEnd())
       const [{ findAccess }, { KubeClient }, { documentsOf }] = await Promise.all([

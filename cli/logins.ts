@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { cacheFolder } from '../local/config.ts'
 import { LoginFiles } from '../local/logins/login-files.ts'
 import { CommandError } from './command-error.ts'
-import { type OutputOption, outputOption } from './options.ts'
+import { contextOption, namespaceOption, type OutputOption, outputOption } from './options.ts'
 import { type Terminal, table } from './output.ts'
 
 type LoginsOptions = OutputOption & { delete?: boolean; namespace?: string; context?: string }
@@ -35,8 +35,8 @@ export function loginsCommand(terminal: Terminal): Command {
     .argument('[server]', 'only of this server')
     .argument('[user]', 'only of this user: issuer#subject')
     .option('--delete', 'delete them here; this does not withdraw the consent at the authorization server')
-    .option('-n, --namespace <name>', 'in a cluster: of the gateways in this namespace')
-    .option('--context <name>', 'in a cluster: the context of the kubeconfig that names it')
+    .addOption(namespaceOption())
+    .addOption(contextOption())
     .addOption(outputOption())
     .addHelpText('after', HELP)
     .action(async (server: string | undefined, user: string | undefined, options: LoginsOptions) => {

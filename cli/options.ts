@@ -40,6 +40,18 @@ export function gatewayOption(): Option {
   return new Option('--gateway <name>', 'which McpGateway to use, if there are several')
 }
 
+/** For commands that use this machine unless a namespace or context is given. */
+export function namespaceOption(): Option {
+  return new Option('-n, --namespace <name>', 'use this namespace of a cluster instead of this machine')
+}
+
+export function contextOption(): Option {
+  return new Option(
+    '--context <name>',
+    'the context of the kubeconfig that names the cluster; default: the current one, or in a pod its own cluster',
+  )
+}
+
 export function secretsOption(): Option {
   return new Option('--secrets <dir>', 'folder with the values of Secrets, in files <name>/<key>').argParser(
     existingFolder,

@@ -18,7 +18,10 @@ export function searchCommand(terminal: Terminal): Command {
     .description('find tools as an agent does')
     .argument('<query>', 'product, verb and object, or the exact name of a tool')
     .option('--limit <n>', 'maximum number of results', wholeNumber(1, 50), 10)
-    .option('--explain', 'show why: what each word matched, the shares of server and meaning, and the score')
+    .option(
+      '--explain',
+      'show how each hit is scored: matched words, similarity of meaning, and factors; and the confidence in the first',
+    )
   return withGateway(command).action(async (query: string, paths: string[], options: SearchOptions) => {
     if (query.trim() === '') throw new CommandError('the query is empty', EXIT.usage)
     const gateway = await openGateway({ ...options, paths, byMeaning: true }, terminal)

@@ -83,7 +83,10 @@ export function upCommand(terminal: Terminal): Command {
     .addOption(gatewayOption())
     .addOption(secretsOption())
     .option('--servers', 'also serve each server alone, at /servers/<name>/mcp')
-    .option('--code', 'run scripts that call tools, also served as the profile /mcp/code; see docs/code.md')
+    .option(
+      '--code',
+      'enable code mode: agents may run scripts that call tools; also serves the profile code at /mcp/code',
+    )
     .option('--no-console', 'do not serve the console, the web page at /')
     .option(
       '--audit <file>',

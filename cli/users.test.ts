@@ -31,7 +31,7 @@ test('each user has a line with its start, its last use or calls in flight, and 
     'notes   r4zfputxix  token#ada  1h     1m',
     'notes   aaaaaaaaaa  token#ben  0s     2 in flight  failing',
   ])
-  assert.equal(usersTable([], NOW), 'nobody has anything of their own')
+  assert.equal(usersTable([], NOW), 'no user has a session, process or pod of their own')
 })
 
 test('a user is named by the id or by issuer and subject', () => {

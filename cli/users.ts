@@ -3,7 +3,14 @@ import { Command } from 'commander'
 import type { UserStatus } from '../router/upstream/user-members.ts'
 import { CommandError } from './command-error.ts'
 import { openGateway, type UsersOfServer } from './live-gateway.ts'
-import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
+import {
+  contextOption,
+  namespaceOption,
+  type OutputOption,
+  outputOption,
+  type UrlOption,
+  urlOption,
+} from './options.ts'
 import { plainLine, type Terminal, table } from './output.ts'
 import type { ClusterUsers } from './users-in-cluster.ts'
 
@@ -28,8 +35,8 @@ export function usersCommand(terminal: Terminal): Command {
       "end the user's session, process or pod after its calls in flight; the next call starts a new one",
     )
     .addOption(urlOption())
-    .option('-n, --namespace <name>', 'in a cluster: ask the gateways of this namespace')
-    .option('--context <name>', 'in a cluster: the context of the kubeconfig to use')
+    .addOption(namespaceOption())
+    .addOption(contextOption())
     .addOption(outputOption())
     .addHelpText('after', HELP)
     .action(async (server: string | undefined, user: string | undefined, options: UsersOptions) => {
@@ -42,8 +49,8 @@ export function usersCommand(terminal: Terminal): Command {
           if (server === undefined || user === undefined)
             throw new CommandError('--end needs the server and the user', 2)
           if (!one || !ended || !(await gateway.endUser(one.server, ended.user)))
-            throw new CommandError(`${user} has nothing of their own at ${server}`)
-          terminal.out(plainLine(`ended what ${ended.subject} has at ${one.server}`))
+            throw new CommandError(`${user} has no session, process or pod of their own at ${server}`)
+          terminal.out(plainLine(`ended the session, process or pod of ${ended.subject} at ${one.server}`))
         } else
           terminal.out(
             options.output === 'json' ? JSON.stringify(found, null, 2) : usersTable(found, Date.now()),
@@ -87,7 +94,7 @@ export function usersTable(found: readonly UsersOfServer[], nowMs: number): stri
       breaker === 'closed' ? '' : 'failing',
     ]),
   )
-  if (rows.length === 0) return 'nobody has anything of their own'
+  if (rows.length === 0) return 'no user has a session, process or pod of their own'
   const titles = ['SERVER', 'USER', 'SUBJECT', 'SINCE', 'USED', '']
   return table(
     titles.map(title => ({ title })),

@@ -4,7 +4,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ServerPart } from '../catalog/server-part.ts'
-import { type Granted, grantsAlone, rulesFor, scopesFor, sees, type View, viewOf } from './view.ts'
+import { type Granted, grantsAlone, NO_RULES, rulesFor, scopesFor, sees, type View, viewOf } from './view.ts'
 
 export type GrantedServer = {
   server: string
@@ -44,7 +44,7 @@ function grantedOf(
     return [
       {
         name,
-        rules: rules.flatMap(({ name }) => (name === '' ? [] : [name])),
+        rules: rules.flatMap(({ name }) => (name === NO_RULES ? [] : [name])),
         ...(needs.length > 0 && { needs: [...needs] }),
       },
     ]

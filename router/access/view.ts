@@ -83,9 +83,12 @@ export function scopesFor(
   return asking[0]?.scopes ?? []
 }
 
+/** The name of the rule that stands for the rules of a gateway that has none. */
+export const NO_RULES = ''
+
 /** Stands for the rules of a gateway that has none. */
 const ALL: AccessRule = {
-  name: '',
+  name: NO_RULES,
   subjects: [],
   servers: ['*'],
   tools: { allow: ['*'], deny: [], readOnly: false },

@@ -1,9 +1,9 @@
 /** Decides whether tests with Kubernetes run here. */
 import { clusterConfig } from './config.ts'
 import { obstacleToRunning } from './machine.ts'
-import { programsBuilt } from './programs.ts'
+import { BUILD_TAKES, programsBuilt } from './programs.ts'
 
-export const NOT_BUILT = 'its programs are not built (npm run cluster -- build, some minutes, once)'
+export const NOT_BUILT = `its programs are not built (npm run cluster -- build, once: ${BUILD_TAKES})`
 
 /**
  * False where cluster tests run: where they are required, a cluster is named or the programs are built. Else the reason and

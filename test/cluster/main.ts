@@ -3,32 +3,37 @@ import { spawn } from 'node:child_process'
 import { Command, InvalidArgumentError } from 'commander'
 import { type OwnCluster, openCluster, startCluster } from './cluster.ts'
 import { clusterConfig } from './config.ts'
-import { programFolder, programsBuilt, readyPrograms } from './programs.ts'
+import { BUILD_TAKES, programFolder, programsBuilt, readyPrograms } from './programs.ts'
 import { clusterNames, endCluster, endOrphans } from './sweep.ts'
 
 const DEFAULT_NAME = 'portolan'
-const NAME = ['--name <name>', 'its name', DEFAULT_NAME] as const
+const NAME = ['--name <name>', 'name of the cluster', DEFAULT_NAME] as const
 const config = clusterConfig()
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
 const command = new Command('npm run cluster --')
-command.description('A real Kubernetes in namespaces of its own, for tests').enablePositionalOptions()
-command.command('build').description('build the programs (some minutes, once)').action(build)
+command
+  .description('A real Kubernetes for tests, in network and mount namespaces of this machine')
+  .enablePositionalOptions()
+command.command('build').description(`build Kubernetes and helm, once (${BUILD_TAKES})`).action(build)
 command
   .command('up')
-  .description('start a cluster, after building what is not built yet')
-  .option('--nodes <count>', 'how many nodes', wholeNumber, 1)
+  .description('start a cluster; builds the programs first if they are missing')
+  .option('--nodes <count>', 'number of nodes', wholeNumber, 1)
   .option(...NAME)
   .action(up)
 command
   .command('down')
-  .description('end a cluster and what killed tests left behind; nothing stays')
+  .description('end a cluster, and remove what interrupted tests left behind')
   .option(...NAME)
   .action(down)
-command.command('status').description('say what is built and what runs').action(status)
+command
+  .command('status')
+  .description('show whether the programs are built, and which clusters run')
+  .action(status)
 command
   .command('run')
-  .description('run a command inside the network of a cluster: run kubectl get pods')
+  .description('run a command in the network of a cluster, such as kubectl get pods')
   .option(...NAME)
   .argument('<command...>')
   .passThroughOptions()
@@ -63,7 +68,9 @@ async function status(): Promise<void> {
     const states = cluster?.components.map(
       component => `  ${component}  ${cluster.running(component) ? 'runs' : 'does not run'}\n`,
     )
-    process.stdout.write(`${name}  ${cluster?.kubeconfig ?? 'left behind, unfinished: down ends it'}\n`)
+    process.stdout.write(
+      `${name}  ${cluster?.kubeconfig ?? 'incomplete, from an interrupted start: end it with down'}\n`,
+    )
     process.stdout.write(states?.join('') ?? '')
   }
 }

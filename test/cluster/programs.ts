@@ -9,6 +9,7 @@ import { obstacleToBuilding } from './machine.ts'
 const SOURCES = join(import.meta.dirname, 'programs')
 const FLAGS = ['-trimpath', '-buildvcs=false']
 export const BUILDING = 'building Kubernetes and helm from Go modules'
+export const BUILD_TAKES = 'about 15 minutes on two cores'
 const VERSION = 'k8s.io/component-base/version'
 const KUBERNETES = 'k8s.io/kubernetes/cmd'
 const CONTAINERD = 'github.com/containerd/containerd/v2/cmd'

@@ -5,7 +5,7 @@ import { cacheFolder } from '../../local/config.ts'
 import { skipCluster } from '../cluster/available.ts'
 import { clusterConfig } from '../cluster/config.ts'
 import { obstacleToRunning } from '../cluster/machine.ts'
-import { BUILDING, buildPrograms, programsBuilt } from '../cluster/programs.ts'
+import { BUILD_TAKES, BUILDING, buildPrograms, programsBuilt } from '../cluster/programs.ts'
 import { PYTHONS } from '../conformance/pythons.ts'
 import { buildImages, imageFolder } from '../images/build.ts'
 import { packageFolder, readyPackages } from '../images/packages.ts'
@@ -61,7 +61,7 @@ function forCluster(cache: string): Need[] {
   return [
     {
       title: BUILDING,
-      takes: 'about 15 minutes on two cores',
+      takes: BUILD_TAKES,
       ready: () => programsBuilt(cache),
       make: report => buildPrograms(cache, report),
     },

@@ -9,7 +9,7 @@ import { about, start } from './laptop-users.ts'
 test('portolan users shows each user, and ends the process of one; a page in a browser cannot', async t => {
   const { origin, gateway } = await start(t, ['ada', 'ben'])
   const portolan = (...args: string[]) => runPortolan(['users', '--url', origin, ...args])
-  assert.equal((await portolan()).stdout, 'nobody has anything of their own\n')
+  assert.equal((await portolan()).stdout, 'no user has a session, process or pod of their own\n')
   const [ada, ben] = [await about(origin, 'ada'), await about(origin, 'ben')]
   assert.match((await portolan()).stdout, /notes {3}\w{10} {2}token#ada .*\nnotes {3}\w{10} {2}token#ben /)
   const { user = '' } = gateway.users()[0]?.users[0] ?? {}
@@ -17,14 +17,18 @@ test('portolan users shows each user, and ends the process of one; a page in a b
   for (const headers of [{ origin: 'http://127.0.0.1:1' }, { origin }, { 'sec-fetch-site': 'same-origin' }])
     assert.equal((await fetch(page, { method: 'DELETE', headers })).status, 403)
   const ended = await portolan('notes', 'token#ada', '--end')
-  assert.deepEqual([ended.code, ended.stdout], [0, 'ended what token#ada has at notes\n'], ended.stderr)
+  assert.deepEqual(
+    [ended.code, ended.stdout],
+    [0, 'ended the session, process or pod of token#ada at notes\n'],
+    ended.stderr,
+  )
   await until(() => !existsSync(`/proc/${ada.pid}`))
   assert.equal((await about(origin, 'ben')).pid, ben.pid)
   const [again, vague] = await Promise.all([
     portolan('notes', 'token#ada', '--end'),
     portolan('notes', '--end'),
   ])
-  assert.match(again.stderr, /token#ada has nothing of their own at notes/)
+  assert.match(again.stderr, /token#ada has no session, process or pod of their own at notes/)
   assert.match(vague.stderr, /--end needs the server and the user/)
   assert.deepEqual([again.code, vague.code], [1, 2])
 })
