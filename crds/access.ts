@@ -61,7 +61,7 @@ const jwt = z.strictObject({
     })
     .optional()
     .describe(
-      'Where the public keys come from: one of both. If absent, from the discovery document of the issuer.',
+      'Where the public keys come from: `uri` or `configMapKeyRef`. Default: the discovery document of the issuer.',
     ),
   caBundle: z
     .strictObject({ configMapKeyRef: requiredKey.describe('A key with PEM certificates.') })
@@ -229,7 +229,7 @@ export const rateLimits = z
       requests: count.optional().describe('Requests of any kind; one of `requests` and `calls`.'),
       calls: count.optional().describe('Calls of tools.'),
       every: duration('1m').describe(
-        'The time in which this many are allowed. From 1h on: in any such time.',
+        'The period in which this many are allowed. From 1h on, the limit holds for every period of this length.',
       ),
       burst: count.optional().describe('How many may arrive at once. Default: all of them.'),
       servers: labelSelector.optional().describe('Only calls of these McpServers.'),
@@ -239,7 +239,7 @@ export const rateLimits = z
   .max(64)
   .default([])
   .describe(
-    'How often the gateway may be used. With `every` below 1h, routers divide a limit; above, they add up what they have counted.',
+    'How often the gateway may be used. With `every` below 1h, each router enforces an equal part of the limit; from 1h on, the routers add up what they have counted.',
   )
 
 export const auditEvents = z

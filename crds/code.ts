@@ -40,7 +40,7 @@ const limits = z.strictObject({
   calls: z.int().min(1).max(1_000).default(100).describe('Calls of a script, reads and searches included.'),
   concurrency: z.int().min(1).max(32).default(8).describe('Calls of a script at once.'),
   result: bytesWithin('4Mi', '64Ki', '16Mi').describe(
-    'Size of one result, into a script or back to the agent; a script takes in eight times as much. At most 16Mi.',
+    'Maximum size of the result of one call, and of the result of the script. All calls of a script together may return eight times as much. At most 16Mi.',
   ),
   scripts: z.int().min(1).max(32).default(4).describe('Scripts that a router runs at once.'),
   scriptsPerClient: z.int().min(1).max(32).default(2).describe('Scripts of one client at once.'),
@@ -72,7 +72,7 @@ export const code = z
           ),
       })
       .prefault({})
-      .describe('Which of the tools that its caller may use a script may call.'),
+      .describe('Which tools a script may call, among those that its caller may use.'),
     destructive: z
       .enum(['Ask', 'Allow', 'Refuse'])
       .default('Ask')

@@ -22,11 +22,11 @@ const gatewayAPI = z.strictObject({
 
 const ingress = z.strictObject({
   className: objectName.optional().describe("The ingress class. Default: the cluster's."),
-  host: host.describe('Under which name the gateway is reached.'),
+  host: host.describe('The host name at which the gateway is reached.'),
   tls: z
     .strictObject({ secretName: objectName.describe('The Secret that holds the certificate.') })
     .optional()
-    .describe('Where TLS ends at the Ingress.'),
+    .describe('TLS between clients and the Ingress. Default: none.'),
   annotations: z
     .record(z.string().max(317), z.string().max(65_536))
     .optional()

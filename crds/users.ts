@@ -16,7 +16,7 @@ export const users = z.strictObject({
     .max(1_000)
     .default(DEFAULT_USERS.max)
     .describe(
-      'Maximum number of users at once, at each router; with a pod for each user, at all routers together. A call of one more is refused.',
+      'Maximum number of users at once, at each router; with a pod for each user, at all routers together. Calls of further users are refused.',
     ),
   idleAfter: duration(DEFAULT_USERS.idleAfter)
     .default(DEFAULT_USERS.idleAfter)
@@ -25,7 +25,9 @@ export const users = z.strictObject({
     ),
   volume: z
     .strictObject({
-      size: volumeSize('1Gi').describe('How large the volume of each user is; later ones only.'),
+      size: volumeSize('1Gi').describe(
+        'Size of the volume of each user. A change applies only to volumes that are created afterwards.',
+      ),
       storageClassName: storageClassName.describe("The StorageClass of the volumes; default: the cluster's."),
       retainFor: duration(RETAIN_FOR, 8_760)
         .default(RETAIN_FOR)
@@ -33,6 +35,6 @@ export const users = z.strictObject({
     })
     .optional()
     .describe(
-      'A volume for the files of each user with a pod, as the home folder `/home/mcp`, which is kept while the user has none. Clusters only.',
+      'A volume for the files of each user who has a pod, mounted as the home folder `/home/mcp` and kept when the pod ends. Clusters only.',
     ),
 })
