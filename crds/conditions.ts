@@ -72,7 +72,6 @@ export const REASON = {
   noGateway: 'NoGateway',
   // ToolsDiscovered
   discovered: 'Discovered',
-  discoveryPending: 'DiscoveryPending',
   discoveryFailed: 'DiscoveryFailed',
   // ToolsApproved
   approved: 'Approved',

@@ -18,12 +18,7 @@ const MAX_IN_FLIGHT = 50
 /** Limit of Kubernetes. */
 const MAX_NOTE_BYTES = 1_024
 /** Reasons that conditions which are not True may have in normal operation. */
-const NORMAL_REASONS: readonly string[] = [
-  REASON.starting,
-  REASON.updating,
-  REASON.suspended,
-  REASON.discoveryPending,
-]
+const NORMAL_REASONS: readonly string[] = [REASON.starting, REASON.updating, REASON.suspended]
 
 export type EventRecorderOptions = {
   client: Pick<KubeClient, 'create'>
