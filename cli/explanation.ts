@@ -34,11 +34,11 @@ function questionLines({ query, english, actions, coverage, similarity, pending 
     : 'by words alone'
   const waiting = pending ? `; ${count(pending)} tools have no vector yet` : ''
   return [
-    `query    ${query}`,
-    ...(english === undefined ? [] : [`english  ${english}`]),
-    ...(actions.length === 0 ? [] : [`action   ${actions.join(', ')}`]),
-    `words    ${words}`,
-    `meaning  ${meaning}${waiting}`,
+    `query       ${query}`,
+    ...(english === undefined ? [] : [`english     ${english}`]),
+    ...(actions.length === 0 ? [] : [`action      ${actions.join(', ')}`]),
+    `words       ${words}`,
+    `meaning     ${meaning}${waiting}`,
     '',
   ]
 }
@@ -49,7 +49,7 @@ function confidenceLine({ value, threshold, features }: NonNullable<Explanation[
   const parts = shown.map(
     ({ feature, value, effect }) => `${feature} ${value.toFixed(2)} (${signed(effect)})`,
   )
-  return `fits     ${value.toFixed(2)}, weak below ${threshold.toFixed(2)}: ${parts.join(', ')}`
+  return `confidence  ${value.toFixed(2)}, weak below ${threshold.toFixed(2)}: ${parts.join(', ')}`
 }
 
 function signed(effect: number): string {
