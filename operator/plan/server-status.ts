@@ -49,7 +49,7 @@ export function serverStatus(
 
 const READY: Verdict = { reason: REASON.ready, message: 'It answers at its endpoint.' }
 
-/** The verdict on a server that sleeps or is being woken, else undefined. It is ready: its tools are known, and calls are held until it answers. */
+/** The verdict on a server that sleeps or is being woken, else undefined. It is ready: its tools are known, and calls wait until it answers. */
 function atRest(
   { server, deployment }: ServerWorld,
   { wanted }: Scale,

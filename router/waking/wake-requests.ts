@@ -1,4 +1,4 @@
-/** The servers, or instances of servers, that calls of this router wait for and that the operator has to start. Holds these calls, up to a limit. */
+/** The servers, or instances of servers, that calls of this router wait for and that the operator has to start. At most MAX_WAITING calls wait. */
 import { type Clock, delay } from '../../core/async.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
 import { Fault } from '../../core/errors.ts'
@@ -16,7 +16,7 @@ export type WakeRequest = Wanted & { since: string }
 /** How a wait ended: the server answers, it did not answer in time, or the caller cancelled or disconnected. */
 export type WaitOutcome = 'woken' | 'failed' | 'left'
 
-/** How a call is held; "it" is the server or instance that the call waits for. */
+/** How a call waits; "it" is the server or instance that the call waits for. */
 export type HoldOptions = {
   /** Whether it answers now. Never rejects. */
   reach: (signal: AbortSignal) => Promise<boolean>

@@ -1,4 +1,4 @@
-/** Holds calls to a server that may sleep until the server answers, or until it could not be woken in time. */
+/** Lets calls to a server that may sleep wait until the server answers, or until it could not be woken in time. */
 import type { Clock } from '../../core/async.ts'
 import type { Instance, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
@@ -23,7 +23,7 @@ export class Waker {
     this.#options = options
   }
 
-  /** Whether its calls have to be held while it sleeps, or while the pod of their user is made. A sidecar's calls are held by the gateway. */
+  /** Whether its calls have to wait here while it sleeps, or while the pod of their user is created. A sidecar's calls wait at the gateway. */
   get isNeeded(): boolean {
     const { sleep, endpoint } = this.#options.server()
     return endpoint.kind === 'http' && (sleep !== undefined || endpoint.instance !== undefined)

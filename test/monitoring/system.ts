@@ -76,7 +76,7 @@ async function startServers(t: TestContext, world: World): Promise<void> {
   await world.server(WELL, { remote: { url: well.url } })
   await world.server(LOST, { remote: { url: lost.url } })
   await world.server(DOWN, { remote: { url: `http://127.0.0.1:${await freePort()}/mcp` } })
-  // Agents' calls are held for its pod, which never comes.
+  // Agents' calls wait for its pod, which is never created.
   await world.server(SLEEPER, {
     image: { name: 'sleeper:1', command: ['/sleeper'] },
     scaling: { min: 0 },

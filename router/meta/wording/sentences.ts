@@ -79,7 +79,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'upstream_asleep':
       return asleepSentence(fault, name)
     case 'upstream_open':
-      return `Server ${name} failed several times in a row, so calls are held back for now${retryOf(fault)}.`
+      return `Server ${name} failed several times in a row, so calls are refused for now${retryOf(fault)}.`
     case 'upstream_busy':
       if (fault.details.subscriptions)
         return 'There are too many subscriptions to resources. Unsubscribe from some first, or try again later.'
