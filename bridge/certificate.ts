@@ -11,8 +11,8 @@ import type { Log } from '../core/log.ts'
 export type Certificate = { cert: string; key: string }
 
 /**
- * How often the files are read. A new certificate is used only when it is read for the second time: this delay gives callers the time to
- * trust its CA, which they read from the API server.
+ * How often the files are read. A new certificate is used when it is read for the second time, 10 to 20 seconds after it was written: by
+ * then, callers have read its CA from the API server, and trust it.
  */
 export const REREAD_CERTIFICATE_MS = 10_000
 /** The oldest version of TLS that a bridge accepts. Each new certificate needs it again: `setSecureContext` keeps no former option. */

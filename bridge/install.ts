@@ -74,7 +74,7 @@ function comparisonOf({ source, integrityFile }: InstallIntoOptions): Comparison
   return integrityFile === undefined ? undefined : createComparison(source, integrityFile)
 }
 
-/** Uses an installation of an earlier pod. It is verified like a new one. */
+/** Uses the installation of an earlier pod, after its integrity was compared with the records, as for a new installation. */
 async function useKept({ release }: KeptPackage, comparison: Comparison | undefined): Promise<InstalledInto> {
   await comparison?.verify(release)
   return { version: release.version, record: comparison?.record(), isKept: true }

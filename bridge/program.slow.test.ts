@@ -1,4 +1,4 @@
-/** The bridge as a process: how it ends, what it writes to the termination log, and its commands install and deliver. */
+/** The bridge as a process: how it ends, what it writes to the termination log, and its commands `install` and `deliver`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

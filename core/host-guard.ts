@@ -1,20 +1,20 @@
-/** How hosts that manifests name are reached: never at a forbidden address, whether a URL has the address itself or a name that resolves to it. */
+/** Refuses connections to forbidden addresses, for hosts that manifests name: whether a URL contains the address, or a name that resolves to it. */
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net'
 import type { Fault } from './errors.ts'
 import type { ProxyFor } from './proxies.ts'
 
 export type HostGuard = {
-  /** Throws the refusal if the URL's host is a forbidden address. A name is checked by `lookup`, when a connection is opened. */
+  /** Throws the refusal if the URL's host is a forbidden address. If it is a name, `lookup` checks its addresses when a connection is opened. */
   check(url: URL): void
-  /** Resolves a name and checks its addresses; connections must use it, so that no other address is used. Absent: names may have any. */
+  /** Resolves a name and checks its addresses. Connections must use it as their `lookup` option: a name that is resolved again could have another address. Absent: names may have any address. */
   lookup?: LookupFunction
   /** Which proxy to use for a host. Absent: none. */
   proxyFor?: ProxyFor
 }
 
 export type HostRules = {
-  /** Forbidden addresses and subnets, besides link-local and unspecified ones. */
+  /** Forbidden addresses and subnets, besides those that are always forbidden (NEVER). */
   refused?: readonly string[]
   /** Hosts that may have any address. */
   allowed?: readonly string[]
@@ -24,7 +24,7 @@ export type HostRules = {
   proxyFor?: ProxyFor
 }
 
-/** Link-local addresses and others where clouds serve their machines' credentials, and unspecified ones. */
+/** Link-local addresses, other addresses at which clouds serve the credentials of their machines, and unspecified ones. */
 const NEVER = [
   '169.254.0.0/16',
   // Alibaba's and Azure's metadata.
@@ -32,9 +32,10 @@ const NEVER = [
   '168.63.129.16',
   '0.0.0.0/8',
   'fe80::/10',
-  'fd00:ec2::254',
-  // IPv4 addresses within IPv6, besides the mapped ones, which a BlockList knows: compatible ones (with `::`), NAT64 (RFC 6052), and 6to4.
   '::',
+  'fd00:ec2::254',
+  // The link-local and metadata addresses of IPv4 within IPv6: IPv4-compatible (`::` before the address), NAT64 (RFC 6052) and 6to4.
+  // A BlockList compares IPv4-mapped ones (`::ffff:` before the address) with the entries for IPv4.
   '::a9fe:0/112',
   '::6464:64c8',
   '::a83f:8110',
@@ -44,7 +45,7 @@ const NEVER = [
   '2002:a9fe::/32',
   '2002:6464:64c8::/48',
   '2002:a83f:8110::/48',
-  // NAT64 of a network's own (RFC 8215), where the place of the IPv4 address is not known.
+  // Addresses of local NAT64 prefixes (RFC 8215): the position of the IPv4 address in them is not known.
   '64:ff9b:1::/48',
 ]
 const LOOPBACK = blockList(['127.0.0.0/8', '::1', '::7f00:0/104', '64:ff9b::7f00:0/104'])

@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether lists and objects are nested in more levels than these. JSON.stringify and structuredClone fail at some depth. */
+/** Whether lists and objects are nested more than `levels` deep. JSON.stringify and structuredClone throw if a value is nested too deeply. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))

@@ -95,7 +95,7 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
   {
     reason: REASON.hiddenCharacters,
     warns: true,
-    find: hiddenTextIn,
+    find: fieldWithHiddenText,
     message: 'hides characters that agents read and people do not see: remove them',
   },
   {
@@ -115,8 +115,14 @@ function isStorageShared({ storage, scaling }: McpServerSpec): boolean {
   return storage?.accessMode === 'ReadWriteOnce' && (scaling.max > 1 || scaling.external)
 }
 
-/** The first text for agents that hides characters. */
-function hiddenTextIn({ title, description, category, keywords, tools }: McpServerSpec): string | undefined {
+/** The path of the first field for agents whose text hides characters. */
+function fieldWithHiddenText({
+  title,
+  description,
+  category,
+  keywords,
+  tools,
+}: McpServerSpec): string | undefined {
   const texts = { title, description, category, keywords, 'tools.overrides': tools.overrides }
   const found = Object.entries(texts).find(([, value]) => findHidden(value) !== undefined)
   return found && `spec.${found[0]}`

@@ -1,9 +1,9 @@
-/** The addresses of the API server, which upstreams may not have. */
+/** Finds the addresses of the API server, so that connections to upstreams at these addresses can be refused. */
 import { lookup } from 'node:dns/promises'
 import { type Clock, delay } from '../async.ts'
 import { Fault, messageOf } from '../errors.ts'
 
-/** For how long a name is looked up again: DNS may not answer yet while a cluster starts. */
+/** How long a failing lookup is repeated: DNS may not answer yet while a cluster starts. */
 const LIMIT_MS = 10_000
 const PAUSE_MS = 1_000
 
@@ -11,7 +11,7 @@ type Lookup = (host: string) => Promise<{ address: string }[]>
 
 /**
  * `host`: KUBERNETES_SERVICE_HOST, an address or, in some clusters, a name; empty outside of clusters. Throws Fault `bad_request` if the
- * name has no address, or upstreams could be at the API server's.
+ * name has no address: without it, an upstream at the address of the API server could not be refused.
  */
 export async function apiServerAddresses(
   host: string | undefined,
@@ -20,7 +20,7 @@ export async function apiServerAddresses(
 ): Promise<string[]> {
   if (!host) return []
   const begun = clock.now()
-  // Timers of the clock do not keep the process alive, and nothing else does while it starts.
+  // Keeps the process alive: the clock's timers do not, and nothing else does at this point of the start.
   const hold = setInterval(() => {}, PAUSE_MS)
   try {
     for (;;) {

@@ -11,7 +11,7 @@ import { BrowserLogins } from '../../router/logins/browser-logins.ts'
 import { Logins } from '../../router/logins/logins.ts'
 import { createSeal } from '../../router/logins/seal.ts'
 import { keptLogin } from '../../test/upstreams/users/kept-login.ts'
-import { cameBack, startQuickLoginServer } from '../../test/upstreams/users/quick-login-server.ts'
+import { callbackUrl, startQuickLoginServer } from '../../test/upstreams/users/quick-login-server.ts'
 import { LoginFiles } from './login-files.ts'
 
 async function start(t: TestContext) {
@@ -53,7 +53,7 @@ test('a renewed token is in its file once all work has settled, even if its call
 test('a login that is completed while its server is deleted does not stay', async t => {
   const { server, store, browsers, logins, target, asked, answer } = await start(t)
   const { to, cookie } = await logins.begin(target, LOCAL_USER, 'http://127.0.0.1/connect/notes/callback')
-  const { searchParams } = cameBack(to, 'ada')
+  const { searchParams } = callbackUrl(to, 'ada')
   const [state = '', code = ''] = ['state', 'code'].map(name => searchParams.get(name) ?? '')
   const begun = browsers.take(state, cookie, 'notes')
   const finished = logins.finish(target, begun, { state, code, iss: server.issuer })

@@ -16,7 +16,7 @@ import type { KubeClient } from '../../core/kube/client.ts'
 import { refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
 import { approveOf } from '../../crds/annotations.ts'
-import { approvedObjects, isApproved } from '../plan/slice-objects.ts'
+import { approvedObjects, isApprovedToolsConfigMap } from '../plan/slice-objects.ts'
 import type { Applier } from '../runtime/apply.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { PinnedList } from './pin-status.ts'
@@ -118,7 +118,7 @@ export class Pins {
     if (refused !== undefined) throw new Fault('bad_request', refused)
     const owned = caches
       .ownedBy(object.metadata.uid ?? '')
-      .filter(one => isApproved(one, server.metadata.name))
+      .filter(one => isApprovedToolsConfigMap(one, server.metadata.name))
     await applier.prune(object, objects.map(refOf), owned, signal)
     const digest = digestOfTools(definitionsOf(found))
     log.info({ server: key, tools: found.tools.length, digest }, 'tools approved')

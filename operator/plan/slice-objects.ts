@@ -17,8 +17,8 @@ export function approvedObjects(server: McpServer, slices: readonly Slice[]): Ku
   return configMapsOf(server, slices, 'approved', approvedName)
 }
 
-/** Whether a server's ConfigMap holds approved tools: whether its name is that of one of their parts, apart from the number. */
-export function isApproved({ metadata }: KubeObject, server: string): boolean {
+/** Whether a ConfigMap contains approved tools of the server, judging by its name without the number of the part. */
+export function isApprovedToolsConfigMap({ metadata }: KubeObject, server: string): boolean {
   return metadata.name.startsWith(approvedName(server, 0).slice(0, -1))
 }
 

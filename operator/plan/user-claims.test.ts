@@ -41,7 +41,7 @@ test('an unused claim is kept for `retainFor`', () => {
   assert.deepEqual(plan(String(NOW - DAY_MS)), { since: undefined, afterMs: undefined })
 })
 
-test('an annotation that is no time counts as unused from now on', () => {
+test('a claim whose annotation is not a valid time counts as unused from now on', () => {
   for (const written of ['x', 'NaN', 'Infinity', '', '  ', '1e3', '0x1', '9'.repeat(400)])
     assert.deepEqual(plan(written), { since: String(NOW), afterMs: DAY_MS }, written)
 })

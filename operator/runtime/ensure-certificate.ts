@@ -51,14 +51,14 @@ export function createCertificateKeeper(options: {
     const { cert, key } = await createSelfSigned(host, now)
     const data = { 'tls.crt': encodedValue(cert), 'tls.key': encodedValue(key), 'ca.crt': encodedValue(cert) }
     const object = ownedBy({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels } }, owner)
-    // With the uid, or without force if none was found, it is a conflict if another client created the Secret meanwhile.
+    // A conflict if another client has replaced the Secret that was found (another uid) or has created one (no force).
     const metadata = { ...object.metadata, ...(found && { uid: found.metadata.uid }) }
     const secret: Secret = { ...object, metadata, type: 'kubernetes.io/tls', data }
     const written = await client.apply(secret, { fieldManager, force: found !== undefined }, signal)
     metrics.wrote('Secret', found ? 'apply' : 'create')
-    log.info({ namespace, name, made: !found }, 'certificate written')
-    const made = read(written)
-    return { ...made, renewAt: renewalOf(made.data) }
+    log.info({ namespace, name, created: !found }, 'certificate written')
+    const stored = read(written)
+    return { ...stored, renewAt: renewalOf(stored.data) }
   }
 }
 

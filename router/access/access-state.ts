@@ -42,7 +42,8 @@ export function createAccessStates({
       authentication.keys(catalog.config.access)
       const { findings } = reportOf(catalog)
       for (const { reason, path, message } of findings)
-        if (!logged.has(message)) log.warn({ reason, path, detail: message }, 'a rule of access is useless')
+        if (!logged.has(message))
+          log.warn({ reason, path, detail: message }, 'the access rules have a problem')
       logged = new Set(findings.map(({ message }) => message))
     },
   }

@@ -1,7 +1,10 @@
-/** Which addresses count as one address for limits by address. Pure. */
+/** Groups IPv6 addresses by network, for limits by address. Pure. */
 import { isIPv6 } from 'node:net'
 
-/** The first 64 bits of an IPv6 address, since whoever has one has at least the 2^64 of its network; an IPv4 address unchanged. */
+/**
+ * The first 64 bits of an IPv6 address: a client can use every address of its /64 network. An IPv4 address is returned unchanged. Addresses
+ * come from `peerAddress`, which removes the prefix of IPv4 addresses on IPv6 sockets, so that a client has the same address on both.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)

@@ -19,7 +19,10 @@ import { mayLearn } from './learned-shapes.ts'
 import { closedToScripts } from './open-tools.ts'
 import { textsOf, toolValue } from './result-value.ts'
 
-/** Why a script's call failed. `denied`: an access rule or `code.tools` forbids it; `rejected`: the router refused it before it was sent. */
+/**
+ * Why a script's call failed. `denied`: the call is not permitted: an access rule, `code.tools`, `code.destructive: Refuse` or missing scopes
+ * forbid it, the tool is held, or its caller refused or could not be asked. `rejected`: the router refused it before it was sent, for another reason.
+ */
 export type FailureKind =
   | 'tool_error'
   | 'rejected'

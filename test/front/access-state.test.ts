@@ -9,7 +9,7 @@ import { echo, snapshotOf, upstreamOf } from '../meta/fixture.ts'
 import { until } from '../support/until.ts'
 import { rule, SERVERS, TOKENS } from './access-router.ts'
 
-test('a rule that is useless is logged once, and reported at the admin port', async t => {
+test('a rule that matches nothing is logged once, and reported at the admin port', async t => {
   const lines: { msg: string; path?: string; detail?: string }[] = []
   const source = createInProcessSource()
   const router = await startRouter({
@@ -34,7 +34,7 @@ test('a rule that is useless is logged once, and reported at the admin port', as
     return ((await answer.json()) as { access: { report: { rules: object[]; findings: object[] } } }).access
   }
   const logged = () =>
-    lines.filter(({ msg }) => msg === 'a rule of access is useless').map(({ path }) => path)
+    lines.filter(({ msg }) => msg === 'the access rules have a problem').map(({ path }) => path)
   const first = await publish(1, ['vermilion_get', 'vermilion_gett'])
   assert.deepEqual(first.report.rules, [
     { name: 'red', servers: 1, tools: 1 },

@@ -14,7 +14,7 @@ import { startTestGateway } from '../support/local-gateway.ts'
 import { createWorkspace } from '../support/manifests.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { type LoginServer, startLoginServer } from '../upstreams/users/login-server.ts'
-import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
+import { callbackUrl, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
 import { type Answer, callAs, tokenOf } from './as-user.ts'
 
 /** The header Authorization with which the server shows its lists. */
@@ -29,7 +29,7 @@ export const REAL: Providers = { start: startLoginServer, browse: logIn }
 /** For fast tests. */
 export const QUICK: Providers = {
   start: startQuick,
-  browse: async (page, _, who = '') => cameBack(page, who),
+  browse: async (page, _, who = '') => callbackUrl(page, who),
 }
 
 export type IssuerGatewayOptions = Partial<LocalOptions> & {

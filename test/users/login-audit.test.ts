@@ -5,7 +5,7 @@ import type { AuditConfig } from '../../core/catalog/access-config.ts'
 import { userNamed } from '../../core/mcp/user.ts'
 import { send } from '../front/access-router.ts'
 import { createSink, EVERYTHING, execute } from '../front/audit-router.ts'
-import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
+import { callbackUrl, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
 import { cookieOf, linkOf, startLoginRouter } from './login-router.ts'
 
 async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
@@ -25,7 +25,7 @@ async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
   /** Begins a login and identifies as `user`; returns the upstream's page and the cookie. */
   const identify = async (user = 'ada') => {
     const { page, cookie } = await begin()
-    const known = await open(cameBack(page, user), cookie)
+    const known = await open(callbackUrl(page, user), cookie)
     return { page: linkOf(await known.text()), cookie: cookieOf(known) }
   }
   /** Closes the router, which writes the waiting lines. */
@@ -43,7 +43,7 @@ async function start(t: TestContext, audit: Partial<AuditConfig> | null = {}) {
 test('each step of a login has a line, which names the user as soon as the user is known', async t => {
   const { identify, open, login, lines, sink } = await start(t)
   const { page, cookie } = await identify()
-  const back = cameBack(page, 'ada-at-notes')
+  const back = callbackUrl(page, 'ada-at-notes')
   assert.match(await (await open(back, cookie)).text(), /Logged in to <b>notes<\/b>/)
   const found = await lines()
   const caller = { id: 'user:own:ada', issuer: 'own', subject: 'ada', kind: 'user' }
@@ -77,17 +77,17 @@ test('a refused login has a line with the reason, and with the user if the user 
   await open(`${origin}/connect?error=access_denied`, '')
   const ben = userNamed(`${(await begin()).page.origin}#ben`)
   const forBen = await begin(`&for=${ben?.id}`)
-  const passedOn = await open(cameBack(forBen.page, 'ada'), forBen.cookie)
+  const passedOn = await open(callbackUrl(forBen.page, 'ada'), forBen.cookie)
   assert.match(await passedOn.text(), /This link is for somebody else/)
   const stranger = await begin()
-  await open(cameBack(stranger.page, 'eve'), stranger.cookie)
+  await open(callbackUrl(stranger.page, 'eve'), stranger.cookie)
   const mixed = await begin()
-  await open(cameBack(mixed.page, 'ada', 'https://evil.example'), mixed.cookie)
+  await open(callbackUrl(mixed.page, 'ada', 'https://evil.example'), mixed.cookie)
   const { page, cookie } = await identify()
-  await open(cameBack(page, 'ada'), cookie)
-  await open(cameBack(page, 'ada'), cookie)
+  await open(callbackUrl(page, 'ada'), cookie)
+  await open(callbackUrl(page, 'ada'), cookie)
   const other = await identify()
-  await open(cameBack(other.page, 'ada', 'https://evil.example'), other.cookie)
+  await open(callbackUrl(other.page, 'ada', 'https://evil.example'), other.cookie)
   const begun = 'login login/begin allowed   notes'
   const known = 'login login/identify allowed  user:own:ada notes'
   assert.deepEqual(await steps(), [

@@ -7,7 +7,7 @@ import { openBrowser, skipBrowser } from '../console/browser.ts'
 import { createLeapClock } from '../support/leap-clock.ts'
 import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
-import { cameBack } from '../upstreams/users/quick-login-server.ts'
+import { callbackUrl } from '../upstreams/users/quick-login-server.ts'
 import {
   FOR_LISTS,
   gatewayOf,
@@ -149,7 +149,7 @@ test('once the gateway has an issuer, the login of the person at the machine is 
   assert.match(await personal.text(), /used by <b>local#user<\/b>/)
   const begun = await press(origin)
   const cookie = begun.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-  const back = cameBack(pageOf(begun), 'owner')
+  const back = callbackUrl(pageOf(begun), 'owner')
   assert.equal((await fetch(back, { headers: { cookie } })).status, 200)
   await until(() => state() === 'ready')
   write('gateway', gateway)

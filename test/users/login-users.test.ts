@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { cameBack } from '../upstreams/users/quick-login-server.ts'
+import { callbackUrl } from '../upstreams/users/quick-login-server.ts'
 import { pageOf, press, QUICK, start } from './issuer-gateway.ts'
 
 test('a link for one user is refused for another; an answer counts once, in the browser and gateway that began', async t => {
@@ -23,7 +23,7 @@ test('a link for one user is refused for another; an answer counts once, in the 
     'http has no __Host-',
   )
   const cookie = set.split(';')[0] ?? ''
-  const back = cameBack(pageOf(begun), 'ada')
+  const back = callbackUrl(pageOf(begun), 'ada')
   const answer = async (cookie: string) => {
     const response = await fetch(back, { headers: { cookie } })
     return `${response.status} ${await response.text()}`
@@ -34,7 +34,7 @@ test('a link for one user is refused for another; an answer counts once, in the 
 
   // A cookie of an earlier gateway at the same address is refused, too.
   const former = await press(origin)
-  const code = cameBack(pageOf(former), 'ada')
+  const code = callbackUrl(pageOf(former), 'ada')
   await restart()
   const late = await fetch(code, {
     headers: { cookie: former.headers.getSetCookie()[0]?.split(';')[0] ?? '' },

@@ -72,7 +72,7 @@ export async function startQuickLoginServer(): Promise<QuickLoginServer> {
 }
 
 /** The URL to which a login page sends the browser back, logged in as `user`. `iss`: the issuer in that URL. */
-export function cameBack(page: URL, user: string, iss = page.origin): URL {
+export function callbackUrl(page: URL, user: string, iss = page.origin): URL {
   const back = new URL(page.searchParams.get('redirect_uri') ?? '')
   back.search = `${new URLSearchParams({ state: page.searchParams.get('state') ?? '', code: user, iss })}`
   return back

@@ -1,4 +1,4 @@
-/** Lines of a child that look like messages to a call in flight, cannot be passed on, or do not come at all. */
+/** Unusual output of a child: messages that are nested too deeply, log lines that resemble an answer, and an answer that never comes. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
@@ -79,7 +79,7 @@ test('a line of a log that mentions a call in flight does not end it', async t =
   assert.equal(warnings.length, 1)
 })
 
-test('a child that does not say that it has set the log level is not waited for after two seconds', async t => {
+test('a call does not wait for the answer to logging/setLevel, and that request is cancelled after two seconds', async t => {
   const clock = createManualClock()
   const { session } = await open(t, 'silent-to-set-level', clock)
   const call = callOf({ ...toolCall('echo', { text: 'here' }), logLevel: 'info' })
