@@ -46,6 +46,7 @@ export function createCertificateKeeper(options: {
     if (found && !isOwnedBy(found, owner)) return read(found)
     const existing = found && read(found)
     const isGood = existing && certificateProblem(existing.data, name, host, now) === undefined
+    // A certificate that cannot be used is replaced at once.
     const renewAt = isGood ? renewalOf(existing.data) : 0
     if (existing && now < renewAt) return { ...existing, renewAt }
     const { cert, key } = await createSelfSigned(host, now)
