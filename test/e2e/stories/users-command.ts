@@ -43,7 +43,11 @@ export const usersCommandStories: Stories = (running, options) => {
       shown.stderr,
     )
     const ended = await portolanUsers('kit', 'token#ada', '--end')
-    assert.deepEqual([ended.code, ended.stdout], [0, 'ended the session, process or pod of token#ada at kit\n'], ended.stderr)
+    assert.deepEqual(
+      [ended.code, ended.stdout],
+      [0, 'ended the session, process or pod of token#ada at kit\n'],
+      ended.stderr,
+    )
     await until('the pod of ada is gone', async () => (await podOf('ada')) === undefined)
     assert.doesNotMatch((await portolanUsers()).stdout, /token#ada/)
     await echo()
