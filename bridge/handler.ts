@@ -21,7 +21,8 @@ export function createHandler(server: string, children: Children, listeners: Lis
     tell: (client, notification) => children.tell(client, notification),
     listen: listening => listeners.listen(listening),
     handle: request => withFaults(ask(children, request), request.method !== 'tools/call'),
-    subscribe: (_route, subscription, signal) => withFaults(children.subscribe(subscription, signal), true),
+    subscribe: (_route, subscription, { signal }) =>
+      withFaults(children.subscribe(subscription, signal), true),
   }
 }
 

@@ -1,7 +1,6 @@
 /** Answers every request of a router: meta-tools and native lists on gateway routes, and the endpoints of single servers. */
 import type { Profile } from '../../core/catalog/router-config.ts'
 import { isObject } from '../../core/json.ts'
-import type { Identity } from '../../core/mcp/identity.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { changedList, RESOURCE_UPDATED } from '../../core/mcp/protocol/message.ts'
 import type { Clients } from '../../core/mcp/server/clients.ts'
@@ -15,7 +14,7 @@ import type { RouterObserver } from '../observer.ts'
 import type { Pool } from '../upstream/pool.ts'
 import { ARGUMENTS_PATH, textAt } from './arguments/given-arguments.ts'
 import { createSchemaChecks } from './arguments/schema-checks.ts'
-import { type CallerCatalogsOptions, createCallerCatalogs, type RestrictCatalog } from './caller-catalogs.ts'
+import { type CallerCatalogsOptions, createCallerCatalogs } from './caller-catalogs.ts'
 import { callTool } from './calling/call-tool.ts'
 import { findCalled } from './calling/find-called.ts'
 import { challengeFor, invalid, notFound } from './calling/rpc-errors.ts'
@@ -84,13 +83,13 @@ export function createHandler(options: HandlerOptions): McpHandler {
         : serve(request, catalogOf(caller.identity), arrivedMs)
     },
     tell: pool.tell,
-    async subscribe(route, subscription, signal) {
+    async subscribe(route, subscription, life) {
       const { caller, uri } = subscription
       const reading = { route, method: 'resources/subscribe', params: { uri } }
       const catalog = (await readyCatalogOf(caller, reading)) ?? catalogOf(caller.identity)
-      const views = watch && ((signal: AbortSignal) => viewsOf(watch(signal), restrict, caller.identity))
       const words = wordsOf(route)
-      return subscribe({ catalog, views, pool, observer, words }, route, subscription, signal)
+      const dependencies = { catalog, catalogOf, watch, pool, observer, words }
+      return subscribe(dependencies, route, subscription, life)
     },
     forget(client) {
       pool.forget(client)
@@ -123,11 +122,6 @@ function dispatch(work: Work, changes: ListChanges | undefined): McpResponse | P
 function asChallenge(error: unknown): McpResponse {
   if (error instanceof ScopesMissing) return challengeFor(error)
   throw error
-}
-
-/** The catalogs as restricted for a caller. */
-async function* viewsOf(catalogs: AsyncIterable<Catalog>, restrict: RestrictCatalog, identity: Identity) {
-  for await (const catalog of catalogs) yield await restrict(catalog, identity)
 }
 
 /**

@@ -2,6 +2,8 @@
 import type { TestContext } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import type { AccessConfig, AuthConfig } from '../../core/catalog/access-config.ts'
+import type { RouterOptions } from '../../router/router.ts'
+import type { FixtureServer } from '../meta/fixture.ts'
 import { NOW, rule, send, start } from './access-router.ts'
 
 export type Claims = JWTPayload & Record<string, unknown>
@@ -11,6 +13,8 @@ export async function withIssuer(
   t: TestContext,
   more: Partial<AuthConfig['jwt'][number]> = {},
   access: Partial<AccessConfig> = {},
+  servers?: Record<string, FixtureServer>,
+  options?: Partial<RouterOptions>,
 ) {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' }
@@ -37,7 +41,7 @@ export async function withIssuer(
     rules: [rule('dev', 'vermilion', { subjects: [{ kind: 'Group', name: 'dev', issuer: 'own' }] })],
     ...access,
   }
-  const started = await start(t, config)
+  const started = await start(t, config, {}, undefined, servers, options)
   const sign = (claims: Claims = {}, header: object = {}) =>
     new SignJWT({
       iss: issuer.issuer,

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
-import type { Subscription, Upstream } from '../../core/mcp/upstream.ts'
-import { echo, upstreamOf } from '../meta/fixture.ts'
 import { until } from '../support/until.ts'
 import { withIssuer } from './access-issuer.ts'
 import { BLUE, initialize, modernised, NOW, RED, rule, SERVERS, send, start } from './access-router.ts'
@@ -100,51 +98,4 @@ test('only callers whose view changed are notified of changed lists', async t =>
     assert.equal((await open.next())?.method, 'notifications/tools/list_changed')
   await change({ rules: [rule('red', 'vermilion', { prompts: { allow: [], deny: [] } })] }, 3)
   assert.equal((await red.stream.next())?.method, 'notifications/prompts/list_changed')
-})
-
-/** Keeps its subscriptions, so that a test can send updates. */
-function subscribable(): { upstream: Upstream; subscribed: { to: Subscription; signal: AbortSignal }[] } {
-  const subscribed: { to: Subscription; signal: AbortSignal }[] = []
-  return {
-    subscribed,
-    upstream: {
-      ...upstreamOf(echo),
-      async subscribe(to, signal) {
-        subscribed.push({ to, signal })
-        return { result: {} }
-      },
-    },
-  }
-}
-
-test('a subscription sends no updates of resources that its caller may not read, and ends with the rule', async t => {
-  const { upstream, subscribed } = subscribable()
-  const docs = { allow: ['file:///vermilion/*'], deny: ['file:///vermilion/secret*'] }
-  const offers = { ...SERVERS.vermilion?.offers, capabilities: { resources: { subscribe: true } } }
-  const servers = { vermilion: { ...SERVERS.vermilion, offers } }
-  const granted = { rules: [rule('red', 'vermilion', { resources: docs })] }
-  const { origin, change } = await start(t, granted, {}, echo, servers, { connect: () => upstream })
-  const uri = 'file:///vermilion/one'
-  const begun = await send(origin, initialize, { token: RED })
-  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
-  const stream = await readEvents(t, `${origin}/mcp`, { ...bearer(RED), ...session })
-  const ask = async (method: string, asked: string, token = RED, headers: object = session) =>
-    JSON.parse(
-      (await send(origin, { method, params: { uri: asked } }, { token, headers: { ...headers } })).text,
-    )
-  assert.ok((await ask('resources/subscribe', 'vermilion|file:///vermilion/secret')).error)
-  assert.deepEqual((await ask('resources/subscribe', `vermilion|${uri}`)).result, {})
-  assert.equal(subscribed.length, 1)
-  const update = (of: string) =>
-    subscribed[0]?.to.onUpdate({ method: 'notifications/resources/updated', params: { uri: of } })
-  update('file:///vermilion/secret/plans')
-  update('file:///vermilion/one/part')
-  const updates = [await stream.next(), await stream.next()]
-  assert.doesNotMatch(JSON.stringify(updates), /secret/)
-  assert.match(JSON.stringify(updates[0]), /vermilion\|file:\/\/\/vermilion\/one/)
-  assert.match(JSON.stringify(updates[1]), /vermilion\+file:\/\/\/vermilion\/one\/part/)
-  assert.equal((await ask('resources/unsubscribe', `vermilion|${uri}`, BLUE)).error.code, -32001)
-  assert.equal(subscribed[0]?.signal.aborted, false)
-  await change({ rules: [rule('red', 'vermilion', { resources: { allow: [], deny: [] } })] }, 2, servers)
-  await until(() => subscribed[0]?.signal.aborted)
 })

@@ -134,7 +134,7 @@ function createAskingHandler(capabilities: JsonObject, clock: ManualClock): McpH
       listening.push(one)
       await new Promise<void>(resolve => one.signal.addEventListener('abort', () => resolve()))
     },
-    async subscribe(_route, subscription, signal) {
+    async subscribe(_route, subscription, { signal }) {
       if (subscription.uri === DEAF_URI) return { error: { code: -32601, message: 'This one tells nothing' } }
       subscribed.push({ ...subscription, signal })
       if (subscription.uri === SLOW_URI) await delay(clock, SLOW_MS)

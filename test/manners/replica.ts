@@ -91,7 +91,7 @@ function createReplicaHandler(name: string) {
   const handler: McpHandler = {
     describe: () => ({ capabilities: CAPABILITIES, serverInfo: { name, version: '1' } }),
     listen: ({ signal }) => aborted(signal),
-    async subscribe(_route, subscription, signal) {
+    async subscribe(_route, subscription, { signal }) {
       subscribed.push({ ...subscription, signal })
       return { result: {} }
     },

@@ -216,6 +216,10 @@ function subscribe(fixture: ReturnType<typeof createFixture>, uri: string, route
     caller: createCaller({ client: 'anna', capabilities: { roots: {} } }),
     onUpdate,
   }
-  const reply = fixture.handler.subscribe?.(route, subscription, signal)
+  const reply = fixture.handler.subscribe?.(route, subscription, {
+    signal,
+    identity: () => subscription.caller.identity,
+    end: () => {},
+  })
   return { updates, reply: reply ?? assert.fail() }
 }

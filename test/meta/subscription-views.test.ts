@@ -44,7 +44,15 @@ function start(t: TestContext, rules: AccessRule[]) {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const subscription = { uri: 'notes+note://one', caller: createCaller({ client: 'anna' }), onUpdate() {} }
-  const subscribe = () => handler.subscribe?.(GATEWAY, subscription, stop.signal)
+  const subscribe = () => {
+    const ended = new AbortController()
+    const life = {
+      signal: AbortSignal.any([stop.signal, ended.signal]),
+      identity: () => subscription.caller.identity,
+      end: () => ended.abort(),
+    }
+    return handler.subscribe?.(GATEWAY, subscription, life)
+  }
   return { publish, subscribe, subscribed: fixture.subscribed }
 }
 

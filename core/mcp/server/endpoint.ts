@@ -138,6 +138,7 @@ function receive(options: Options, post: Post): Rejected | undefined {
   if (id !== undefined && !isSessionless(message)) {
     post.session = options.sessions.find(id, post.identity.id)
     if (!post.session) return rejectUnknownSession()
+    options.clients.subscriptions.renew(post.session.client, post.identity)
   }
   switch (message.kind) {
     case 'request':

@@ -30,10 +30,10 @@ export type McpHandler = {
   /** Forwards a notification of a client with a session to the server, such as roots/list_changed. */
   tell?(client: string, notification: Notification): void
   /**
-   * Forwards updates of one resource, under the URI that was subscribed to, until `signal` aborts. Resolves with the upstream's answer.
+   * Forwards updates of one resource, under the URI that was subscribed to, until `life.signal` aborts. Resolves with the upstream's answer.
    * Absent: no route declares `resources.subscribe`.
    */
-  subscribe?(route: McpRoute, subscription: Subscription, signal: AbortSignal): Promise<McpResponse>
+  subscribe?(route: McpRoute, subscription: Subscription, life: SubscriptionLife): Promise<McpResponse>
   /** Deletes the state of a client that ended its session. Absent: there is none. */
   forget?(client: string): void
   /** What is declared to a caller for a route: capabilities, server info, instructions. Undefined: no such route. */
@@ -45,6 +45,16 @@ export type McpHandler = {
   listen?(listening: Listening): Promise<void>
   /** The input schema of a tool listed on a route, to check `Mcp-Param-*` headers. Absent: no tool has such headers. */
   inputSchema?(route: McpRoute, tool: string, identity: Identity): JsonObject | undefined
+}
+
+/** How long a subscription lasts, and whose rights it has. */
+export type SubscriptionLife = {
+  /** Aborts when the subscription ends. */
+  readonly signal: AbortSignal
+  /** Who made the session's newest request, which may have fewer rights than who subscribed. Undefined: that credential has expired. */
+  identity(): Identity | undefined
+  /** Ends the subscription, because its caller may no longer read the resource. */
+  end(): void
 }
 
 export type Listening = {

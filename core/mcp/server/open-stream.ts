@@ -45,6 +45,7 @@ export function openStream(
   if (clients.ending.aborted) return busy('The server is shutting down')
   const refusal = clients.streams.refusal(identity.id)
   if (refusal !== undefined) return busy(refusal)
+  if (session) clients.subscriptions.renew(session.client, identity)
   open(options, { route, identity }, session, lists, raw)
   return undefined
 }

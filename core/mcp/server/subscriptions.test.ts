@@ -23,7 +23,7 @@ function setUp(distinguishesCallers: boolean) {
       const handler: McpHandler = {
         describe: () => undefined,
         handle: async () => ({ result: {} }),
-        async subscribe(_route, _subscription, signal) {
+        async subscribe(_route, _subscription, { signal }) {
           signal.addEventListener('abort', () => ended.push(client))
           return { result: {} }
         },

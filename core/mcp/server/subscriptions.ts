@@ -1,21 +1,22 @@
 /** The resource subscriptions of clients: of sessions in the 2025 era, of `subscriptions/listen` streams in the 2026 era. */
 import type { Clock } from '../../async.ts'
+import type { Identity } from '../identity.ts'
 import { INTERNAL_ERROR } from '../protocol/error-codes.ts'
 import type { McpResponse } from '../protocol/json-rpc.ts'
 import type { Subscription } from '../upstream.ts'
-import type { McpHandler, McpRoute } from './handler.ts'
+import type { McpHandler, McpRoute, SubscriptionLife } from './handler.ts'
 import { shareOf } from './shares.ts'
 
 /** The client key of a session, or a symbol for a stream, which ends its subscriptions itself. */
 export type Subscriber = string | symbol
 
-/** `caller`: the id of the caller's identity. `entries`: by route and URI. */
-type Subscribed = { caller: string; entries: Map<string, Entry> }
+/** `identity`: who made its newest request. `entries`: by route and URI. */
+type Subscribed = { identity: Identity; entries: Map<string, Entry> }
 type Entry = { stop: AbortController; answer: Promise<McpResponse> }
 
 export const MAX_URIS = 1_000
 const MAX_SUBSCRIBERS = 4_096
-/** Few clients end their sessions, so one that has no stream for updates at two checks in a row counts as gone. */
+/** Few clients end their sessions, so one that has no stream for updates, or an expired credential, at two checks in a row counts as gone. */
 export const CHECK_EVERY_MS = 5 * 60_000
 
 /**
@@ -26,6 +27,7 @@ export const CHECK_EVERY_MS = 5 * 60_000
  *
  *   subscribing ── refused or failed ────────────────────▶ absent
  *   any ────────── unsubscribe, session or stream ended ──▶ absent
+ *   any ────────── handler ends it: no longer allowed ────▶ absent
  * ```
  */
 export class Subscriptions {
@@ -36,7 +38,7 @@ export class Subscriptions {
   /** Oldest first. */
   readonly #subscribers = new Map<Subscriber, Subscribed>()
   #isChecking = false
-  /** Subscribers without a stream at the last check. */
+  /** Sessions that counted as gone at the last check. */
   #missed: ReadonlySet<Subscriber> = new Set()
 
   constructor(clock: Clock, hasStream: (client: string) => boolean, distinguishesCallers: () => boolean) {
@@ -57,30 +59,39 @@ export class Subscriptions {
     subscriber: Subscriber,
     subscription: Subscription,
   ): Promise<McpResponse> {
-    const entries = this.#entriesOf(subscriber, subscription.caller.identity.id)
+    const subscribed = this.#subscribedOf(subscriber, subscription.caller.identity)
+    const { entries } = subscribed
     const key = keyOf(route, subscription.uri)
     const known = entries.get(key)
     if (known) return known.answer
     if (entries.size >= MAX_URIS) return TOO_MANY
     const stop = new AbortController()
-    const answer = handler.subscribe?.(route, subscription, stop.signal) ?? Promise.resolve(NOT_SERVED)
-    const entry = { stop, answer }
-    entries.set(key, entry)
+    const end = () => this.#remove(subscriber, key, stop)
+    const identity = () => (this.#isExpired(subscribed) ? undefined : subscribed.identity)
+    const life: SubscriptionLife = { signal: stop.signal, identity, end }
+    const answer = handler.subscribe?.(route, subscription, life) ?? Promise.resolve(NOT_SERVED)
+    entries.set(key, { stop, answer })
     try {
       const { error } = await answer
-      if (error) this.#remove(subscriber, key, entry)
+      if (error) end()
       return answer
     } catch (error) {
-      this.#remove(subscriber, key, entry)
+      end()
       throw error
     }
+  }
+
+  /** Call for each request of a session: its subscriptions have the rights of its newest credential. */
+  renew(session: string, identity: Identity): void {
+    const known = this.#subscribers.get(session)
+    if (known) known.identity = identity
   }
 
   /** Does nothing if there is no such subscription. */
   unsubscribe(subscriber: Subscriber, route: McpRoute, uri: string): void {
     const key = keyOf(route, uri)
     const entry = this.#subscribers.get(subscriber)?.entries.get(key)
-    if (entry) this.#remove(subscriber, key, entry)
+    if (entry) this.#remove(subscriber, key, entry.stop)
   }
 
   /** Ends the subscriptions of one subscriber. */
@@ -94,14 +105,14 @@ export class Subscriptions {
     for (const subscriber of [...this.#subscribers.keys()]) this.end(subscriber)
   }
 
-  #entriesOf(subscriber: Subscriber, caller: string): Map<string, Entry> {
+  #subscribedOf(subscriber: Subscriber, identity: Identity): Subscribed {
     const known = this.#subscribers.get(subscriber)
-    if (known) return known.entries
-    this.#makeRoom(caller)
-    const entries = new Map<string, Entry>()
-    this.#subscribers.set(subscriber, { caller, entries })
+    if (known) return known
+    this.#makeRoom(identity.id)
+    const subscribed: Subscribed = { identity, entries: new Map() }
+    this.#subscribers.set(subscriber, subscribed)
     if (!this.#isChecking) this.#checkLater()
-    return entries
+    return subscribed
   }
 
   /**
@@ -113,7 +124,7 @@ export class Subscriptions {
     const hasShare = this.#distinguishesCallers()
     if (!isFull && !hasShare) return
     const own = this.#sessions()
-      .filter(session => this.#subscribers.get(session)?.caller === caller)
+      .filter(session => this.#subscribers.get(session)?.identity.id === caller)
       .toArray()
     const hasUsedShare = hasShare && own.length >= shareOf(caller, MAX_SUBSCRIBERS)
     if (!isFull && !hasUsedShare) return
@@ -129,7 +140,7 @@ export class Subscriptions {
     this.#isChecking = true
     this.#clock.after(CHECK_EVERY_MS, () => {
       const missed = this.#sessions()
-        .filter(client => !this.#hasStream(client))
+        .filter(client => !this.#hasStream(client) || this.#isExpired(this.#subscribers.get(client)))
         .toArray()
       for (const client of missed) if (this.#missed.has(client)) this.end(client)
       this.#missed = new Set(missed)
@@ -138,10 +149,14 @@ export class Subscriptions {
     })
   }
 
-  #remove(subscriber: Subscriber, key: string, entry: Entry): void {
-    entry.stop.abort()
+  #isExpired(subscribed: Subscribed | undefined): boolean {
+    return subscribed !== undefined && subscribed.identity.expiresMs <= this.#clock.now()
+  }
+
+  #remove(subscriber: Subscriber, key: string, stop: AbortController): void {
+    stop.abort()
     const entries = this.#subscribers.get(subscriber)?.entries
-    if (entries?.get(key) === entry) entries.delete(key)
+    if (entries?.get(key)?.stop === stop) entries.delete(key)
     if (entries?.size === 0) this.#subscribers.delete(subscriber)
   }
 }

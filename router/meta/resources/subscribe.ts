@@ -2,9 +2,10 @@
 import { exposedUri } from '../../../core/catalog/names.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonValue } from '../../../core/json.ts'
+import type { Identity } from '../../../core/mcp/identity.ts'
 import { declares } from '../../../core/mcp/protocol/declares.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
-import type { McpRoute } from '../../../core/mcp/server/handler.ts'
+import type { McpRoute, SubscriptionLife } from '../../../core/mcp/server/handler.ts'
 import type { Subscription } from '../../../core/mcp/upstream.ts'
 import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
 import { mayRead } from '../../access/reachable.ts'
@@ -23,21 +24,23 @@ import { MAX_URI_CHARACTERS } from './template-match.ts'
 export type SubscribeDependencies = {
   /** As restricted for the caller. */
   catalog: Catalog
-  /** Yields the caller's restricted catalog, now and whenever it changes. Absent: it does not change. */
-  views?: (signal: AbortSignal) => AsyncIterable<Catalog>
+  /** The newest catalog, restricted for a caller. */
+  catalogOf: (identity: Identity) => Catalog
+  /** Yields whenever a catalog changes. Absent: they do not change. */
+  watch?: (signal: AbortSignal) => AsyncIterable<Catalog>
   pool: Pool
   observer: RouterObserver
   words: ProfileWords
 }
 
-/** Replies once the server has accepted the subscription, then passes updates on until the signal aborts. */
+/** Replies once the server has accepted the subscription, then passes updates on until the subscription ends. */
 export async function subscribe(
   dependencies: SubscribeDependencies,
   route: McpRoute,
   subscription: Subscription,
-  signal: AbortSignal,
+  life: SubscriptionLife,
 ): Promise<McpResponse> {
-  const { catalog, views, pool, observer } = dependencies
+  const { catalog, watch, pool, observer } = dependencies
   const target = targetOf(catalog, route, subscription.uri)
   const { caller } = subscription
   const method = 'resources/subscribe'
@@ -63,14 +66,10 @@ export async function subscribe(
     return challengeFor(new ScopesMissing(scopes))
   }
   const startedMs = performance.now()
-  const notAllowed = new AbortController()
-  const either = AbortSignal.any([signal, notAllowed.signal])
-  // `endWithView` replaces the catalog whenever it changes.
-  const seen = { catalog }
-  const mayReport = (uri: string) => mayRead(seen.catalog, server, uri)
-  const answer = await pool
-    .subscribe(server.name, translated(route, subscription, target, mayReport), either)
-    .catch(asFault)
+  const { mayReport, isStillAllowed } = rightsOf(dependencies, target, life)
+  const forwarded = translated(route, subscription, target, mayReport)
+  const onUpdate: Subscription['onUpdate'] = update => isStillAllowed() && forwarded.onUpdate(update)
+  const answer = await pool.subscribe(server.name, { ...forwarded, onUpdate }, life.signal).catch(asFault)
   const totalMs = performance.now() - startedMs
   const outcome = outcomeOf(answer)
   const log = server.logging.requests
@@ -87,25 +86,42 @@ export async function subscribe(
   })
   if (answer instanceof Fault) return unanswered(answer, server, dependencies.words)
   if (answer.error) return answer
-  if (views) void endWithView(views(either), target, notAllowed, seen)
+  if (watch) void atEach(watch(life.signal), isStillAllowed)
   return { result: {} }
 }
 
-/** Keeps `seen` up to date, and ends the subscription as soon as its caller may no longer read the resource. */
-async function endWithView(
-  views: AsyncIterable<Catalog>,
+/** `isStillAllowed` ends the subscription if its caller may no longer read the resource. */
+function rightsOf(
+  dependencies: SubscribeDependencies,
   { server, uri }: ResourceTarget,
-  notAllowed: AbortController,
-  seen: { catalog: Catalog },
-): Promise<void> {
-  for await (const now of views) {
-    seen.catalog = now
-    const known = now.servers.get(server.name)
-    // Without rules, the subscription waits for a server that is gone for a while.
-    if (!now.view || (known && mayRead(now, known, uri))) continue
-    notAllowed.abort()
-    return
+  life: SubscriptionLife,
+) {
+  const mayReport = (uri: string) => isReadable(dependencies, life.identity(), { server, uri })
+  const isStillAllowed = () => {
+    if (mayReport(uri)) return true
+    // An expired credential may be followed by a renewed one.
+    if (life.identity()) life.end()
+    return false
   }
+  return { mayReport, isStillAllowed }
+}
+
+/** Whether the caller may read the resource without further scopes, as the rules are now. */
+function isReadable(
+  { catalogOf }: SubscribeDependencies,
+  identity: Identity | undefined,
+  { server, uri }: ResourceTarget,
+): boolean {
+  if (!identity) return false
+  const now = catalogOf(identity)
+  // Without rules, the subscription waits for a server that is gone for a while.
+  if (!now.view) return true
+  const known = now.servers.get(server.name)
+  return !!known && mayRead(now, known, uri) && scopesToAskFor(now, identity, known, { uri }).length === 0
+}
+
+async function atEach(changes: AsyncIterable<unknown>, run: () => void): Promise<void> {
+  for await (const _ of changes) run()
 }
 
 function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarget | Refusal {
