@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
     connections.end()
     if ((await countOf(http)) > 0) await delay(clock, Math.min(LAST_CALLS_MS, drainMs))
     await site.inFlight.drain(drainMs, clock)
-    site.refuse()
+    site.startRefusing()
     // Callers must not send their next request on one idle connection after the other.
     connections.endIdle(CLOSING_RESPONSE)
     await delay(clock, Math.min(MIN_REFUSAL_MS, drainMs))

@@ -66,7 +66,7 @@ export class Site {
   }
 
   /** Refuses all further requests with an error that tells callers to send them to another pod. */
-  refuse(): void {
+  startRefusing(): void {
     this.#closing = true
   }
 
@@ -77,7 +77,7 @@ export class Site {
     if (path === '/mcp') this.#receiveMcp(request, raw)
     else if (path === '/healthz') writeText(raw, 200, '{"status":"ok"}')
     else if (path === '/readyz') this.#answerReadiness(raw)
-    else refuse(raw, { status: 404, message: 'Not found; the MCP endpoint is /mcp' })
+    else writeRefusal(raw, { status: 404, message: 'Not found; the MCP endpoint is /mcp' })
   }
 
   #answerReadiness(raw: ServerResponse): void {
@@ -89,7 +89,7 @@ export class Site {
   #receiveMcp(request: IncomingMessage, raw: ServerResponse): void {
     const { headers, method } = request
     const refusal = this.#refusal(request)
-    if (refusal) refuse(raw, refusal)
+    if (refusal) writeRefusal(raw, refusal)
     else if (method === 'GET') this.#endpoint.get(this.#route, headers, ANONYMOUS, raw)
     else if (method === 'DELETE') this.#endpoint.remove(headers, ANONYMOUS, raw)
     else {
@@ -117,7 +117,11 @@ export class Site {
       }
     // This pod is from an older revision or serves another user: the router tries again.
     if (instance !== undefined && headerOf(headers, INSTANCE_HEADER) !== instance)
-      return { status: 503, message: 'This is another instance', headers: [CLOSING_HEADER, 'true'] }
+      return {
+        status: 503,
+        message: 'This pod serves another user or an older revision',
+        headers: [CLOSING_HEADER, 'true'],
+      }
     if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
       return { status: 405, message: 'Method not allowed', headers: ['allow', 'POST, GET, DELETE'] }
     if (!children.info)
@@ -134,6 +138,6 @@ export class Site {
 
 type Refusal = { status: number; message: string; headers?: readonly string[] }
 
-function refuse(raw: ServerResponse, { status, message, headers }: Refusal): void {
+function writeRefusal(raw: ServerResponse, { status, message, headers }: Refusal): void {
   writeText(raw, status, errorText(null, { code: TRANSPORT_ERROR, message }), headers)
 }

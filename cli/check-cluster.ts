@@ -10,7 +10,7 @@ import type { McpGateway } from '../crds/gateway.ts'
 import type { McpServer } from '../crds/server.ts'
 import { configMapValues } from '../local/desire.ts'
 import type { PlacedManifest } from '../local/files.ts'
-import { accessFindings, placed } from '../local/read.ts'
+import { accessFindings, withLocation } from '../local/read.ts'
 import { unknownTool } from '../local/script-findings.ts'
 
 /**
@@ -37,7 +37,9 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
       configMaps: configMapValues(configMaps, gateway),
     }
     const { config, problems } = resolve({ ...input, placement: 'cluster', now: 0 })
-    const refused = acceptGateway(gateway, 'cluster').map(problem => placed(problem, gateway, manifests))
+    const refused = acceptGateway(gateway, 'cluster').map(problem =>
+      withLocation(problem, gateway, manifests),
+    )
     return [
       ...refused,
       ...accessFindings({ config, gateway }, manifests),
@@ -47,7 +49,7 @@ export function clusterProblems(manifests: readonly PlacedManifest[], gatewayNam
   return [
     ...servers.flatMap(server => serverProblems(server, manifests)),
     ...scripts.flatMap(script =>
-      scriptRefusals(script).map(problem => placed(problem, script.manifest, manifests)),
+      scriptRefusals(script).map(problem => withLocation(problem, script.manifest, manifests)),
     ),
     ...checked.flatMap(gatewayProblems),
   ]
@@ -67,7 +69,7 @@ function scriptProblems(
     return [
       ...wrong.map(({ kind: _, name: __, ...problem }) => problem),
       ...(isOffered ? unknownTools(inspected.tools, config.servers.map(nameOf)).map(unknownTool) : []),
-    ].map(problem => placed(problem, manifest, manifests))
+    ].map(problem => withLocation(problem, manifest, manifests))
   })
 }
 
@@ -78,6 +80,6 @@ function nameOf({ name }: RouterServer): { name: string } {
 
 function serverProblems(server: McpServer, manifests: readonly PlacedManifest[]): Problem[] {
   return acceptServer(server, 'cluster').map(({ refuses: _, ...problem }) =>
-    placed(problem, server, manifests),
+    withLocation(problem, server, manifests),
   )
 }

@@ -23,8 +23,8 @@ export type FaultCode =
   | 'upstream_busy' // concurrency and queue are exhausted
   | 'upstream_open' // the circuit breaker is open
   | 'upstream_starting' // still in restart backoff
-  | 'upstream_asleep' // it sleeps and could not be woken in time: `problem` says why
-  | 'user_refused' // the caller cannot have an upstream of its own: `reason` says why
+  | 'upstream_asleep' // it sleeps and could not be woken in time: `details.problem`, if known, says why
+  | 'user_refused' // the caller cannot have an upstream of its own: `details.reason`, if known, says why
   | 'upstream_rejected' // the upstream answered with a JSON-RPC error
   | 'cancelled' // the caller went away
   | 'not_found'

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { until } from '../test/support/until.ts'
-import { groupLives } from '../test/upstreams/rude/rude.ts'
+import { isGroupAlive } from '../test/upstreams/rude/rude.ts'
 
 test('when a session ends, only its child ends', async t => {
   const space = createWorkspace()
@@ -32,6 +32,6 @@ test('when a session ends, only its child ends', async t => {
   const [annsChild, bobsChild] = [await ann.pid(), await bob.pid()]
   assert.notEqual(annsChild, bobsChild)
   await ann.transport.terminateSession()
-  await until(() => !groupLives(annsChild))
+  await until(() => !isGroupAlive(annsChild))
   assert.equal(await bob.pid(), bobsChild)
 })

@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { startTestGateway } from '../test/support/local-gateway.ts'
 import { createWorkspace, scriptCommand } from '../test/support/manifests.ts'
 import { until } from '../test/support/until.ts'
-import { groupLives } from '../test/upstreams/rude/rude.ts'
+import { isGroupAlive } from '../test/upstreams/rude/rude.ts'
 
 const GATEWAY = {
   apiVersion: 'portolan.dev/v1alpha1',
@@ -31,7 +31,7 @@ test('if the router fails while it is closed, the servers end all the same, and 
   const call = { name: 'execute_mcp_tool', arguments: { tool_path: 'one:pid', arguments: {} } }
   const answer = await client.callTool(call)
   const pid = Number((answer.content as { text: string }[])[0]?.text)
-  assert.ok(groupLives(pid), JSON.stringify(answer))
+  assert.ok(isGroupAlive(pid), JSON.stringify(answer))
   await client.close()
   Object.defineProperty(stream, 'writableLength', {
     get() {
@@ -39,5 +39,5 @@ test('if the router fails while it is closed, the servers end all the same, and 
     },
   })
   await assert.rejects(gateway.close(), /the stream is broken/)
-  await until(() => !groupLives(pid))
+  await until(() => !isGroupAlive(pid))
 })

@@ -63,7 +63,7 @@ export async function readPaths(options: ReadOptions): Promise<Reading> {
   })
   const servers = await Promise.all(desired.running.map(place => withInputs(place, desired, loaded, options)))
   const missing = servers.flatMap(({ server, inputs }) =>
-    inputs.problems.map(problem => placed(problem, server, loaded.manifests)),
+    inputs.problems.map(problem => withLocation(problem, server, loaded.manifests)),
   )
   const { secrets, problems } = await gatewaySecrets(desired, loaded, options)
   return {
@@ -89,7 +89,7 @@ export function accessFindings(
 ): Problem[] {
   if (!gateway) return []
   const facts = { ...config, catalogs: new Map(), tokens: tokens && new Set(Object.keys(tokens)) }
-  return reportAccess(facts).findings.map(finding => placed(finding, gateway, manifests))
+  return reportAccess(facts).findings.map(finding => withLocation(finding, gateway, manifests))
 }
 
 async function withInputs(
@@ -130,11 +130,11 @@ async function gatewaySecrets(
     gateway,
     valuesFor(gateway, desired, loaded, options),
   )
-  return { secrets, problems: problems.map(problem => placed(problem, gateway, loaded.manifests)) }
+  return { secrets, problems: problems.map(problem => withLocation(problem, gateway, loaded.manifests)) }
 }
 
 /** Adds the name of the resource and, if known, the place of its manifest to a problem. */
-export function placed(
+export function withLocation(
   problem: Problem,
   about: McpServer | McpGateway | McpScript,
   manifests: readonly PlacedManifest[],

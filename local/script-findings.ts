@@ -8,7 +8,7 @@ import { createCatalogCache } from './catalog-cache.ts'
 import { type DesiredServer, listRevision } from './children.ts'
 import type { Desired } from './desire.ts'
 import type { PlacedManifest } from './files.ts'
-import { placed } from './read.ts'
+import { withLocation } from './read.ts'
 
 /** Checks the scripts that the gateway offers. Every tool of a server that was never run with this cache counts as known. */
 export async function scriptFindings(
@@ -36,7 +36,9 @@ export async function scriptFindings(
   return scripts
     .filter(({ manifest }) => offered.has(manifest.metadata.name))
     .flatMap(({ manifest, inspected }) =>
-      unknownTools(inspected.tools, servers).map(tool => placed(unknownTool(tool), manifest, manifests)),
+      unknownTools(inspected.tools, servers).map(tool =>
+        withLocation(unknownTool(tool), manifest, manifests),
+      ),
     )
 }
 

@@ -10,7 +10,7 @@ import type { Catalog } from './catalog/catalog.ts'
 import { buildOwnCatalog } from './catalog/own-lists.ts'
 import type { Semantic } from './semantic/semantic.ts'
 import { createNewest, type Newest } from './source/newest.ts'
-import { slicedly } from './swaps.ts'
+import { runWithoutBlocking } from './swaps.ts'
 import type { Pool } from './upstream/pool.ts'
 import { LISTS_WAIT_MS } from './upstream/user-lists.ts'
 
@@ -158,7 +158,7 @@ export class OwnCatalogs {
     try {
       const before = this.#known.get(key)?.catalog
       const renewals = this.#renewals
-      const catalog = await slicedly(this.#buildAndEquip(shared, lists, before))
+      const catalog = await runWithoutBlocking(this.#buildAndEquip(shared, lists, before))
       // Policies may leave more of these lists than of the shared ones.
       if (!this.#hasRoomFor(sizeOf(catalog), key)) return refused()
       // New vectors came while it was built: it gets them when it is used next.

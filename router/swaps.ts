@@ -42,7 +42,7 @@ export function createSwaps(options: SwapsOptions): Swaps {
     try {
       const previous = served.current()
       semantic.adopt(snapshot.config.search)
-      const next = await slicedly(buildAndEquip(snapshot, previous))
+      const next = await runWithoutBlocking(buildAndEquip(snapshot, previous))
       swapIn(next, options)
       const durationMs = performance.now() - begun
       metrics.reloaded(next, durationMs)
@@ -64,7 +64,7 @@ export function createSwaps(options: SwapsOptions): Swaps {
     const now = served.current()
     if (!now) return
     try {
-      served.publish(await slicedly(semantic.equip(now)))
+      served.publish(await runWithoutBlocking(semantic.equip(now)))
     } catch (error) {
       log.error({ err: error }, 'new vectors could not be added; the catalog stays as it is')
     }
@@ -97,7 +97,7 @@ function swapIn(next: Catalog, { served, onSwapped, metrics, log }: SwapsOptions
 }
 
 /** Runs a generator to its end without blocking the event loop for long. */
-export function slicedly<T>(steps: Generator<void, T>): Promise<T> {
+export function runWithoutBlocking<T>(steps: Generator<void, T>): Promise<T> {
   let sliceBegun = performance.now()
   return runSliced(steps, () => {
     if (performance.now() - sliceBegun < SLICE_MS) return undefined

@@ -77,7 +77,7 @@ export function createLocalLogins({
   })
   return {
     pages: {
-      attach: means => users.attach(means),
+      attach: dependencies => users.attach(dependencies),
       host: () => (users.knowsUsers() ? users : person),
     },
     // URL.origin omits the default port, as browsers do.

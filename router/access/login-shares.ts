@@ -9,7 +9,7 @@ export type LoginShares = {
   enter(address: string | undefined): Limited | { leave(): void }
 }
 
-/** Half of the logins of all addresses that may begin at a time (MAX_BEGINNING): each takes seconds if its issuer does not answer. */
+/** Half of the logins of all addresses that may be starting at a time (MAX_STARTING_LOGINS): each takes seconds if its issuer does not answer. */
 const AT_ONCE = 8
 const A_MINUTE = 30
 const EVERY_MS = 60_000

@@ -27,7 +27,7 @@ export type GivenScript = {
   reviewed?: { name: string; readOnly: boolean }
 }
 
-export type ScriptMeans = { clock: Clock; log: Log }
+export type ScriptDependencies = { clock: Clock; log: Log }
 
 const LOG_CHARACTERS = 16 * 1024
 const ARGUMENT_BYTES = 1024 * 1024
@@ -79,7 +79,13 @@ export class ScriptRun {
   #askedSinceMs = 0
   #askedMs = 0
 
-  constructor(work: Work, code: CodeConfig, place: Place, given: GivenScript, { clock, log }: ScriptMeans) {
+  constructor(
+    work: Work,
+    code: CodeConfig,
+    place: Place,
+    given: GivenScript,
+    { clock, log }: ScriptDependencies,
+  ) {
     const { caller } = work.request
     this.#code = code
     this.#place = place

@@ -7,7 +7,7 @@ import { errorReply, refuse } from '../meta/wording/answers.ts'
 import { createLearnedShapes, type LearnedShapes } from './learned-shapes.ts'
 import type { Sandboxes } from './sandbox-threads.ts'
 import { createScriptGate } from './script-gate.ts'
-import { type GivenScript, type ScriptMeans, ScriptRun } from './script-run.ts'
+import { type GivenScript, type ScriptDependencies, ScriptRun } from './script-run.ts'
 
 export type Scripts = {
   /** Runs a script and answers its caller. Rejects only with the caller's own faults. */
@@ -23,7 +23,7 @@ export type Scripts = {
 
 const BUSY = 'Too many scripts run at the moment: try again in a moment.'
 
-export function createScripts(sandboxes: Sandboxes, means: ScriptMeans): Scripts {
+export function createScripts(sandboxes: Sandboxes, dependencies: ScriptDependencies): Scripts {
   const gate = createScriptGate()
   const inTurn = createTurns()
   const begin = async (work: Work, given: CodeConfig, script: GivenScript): Promise<McpResponse> => {
@@ -37,7 +37,7 @@ export function createScripts(sandboxes: Sandboxes, means: ScriptMeans): Scripts
       recordBusy(work, script)
       return errorReply(work, BUSY)
     }
-    const run = new ScriptRun(work, code, place, script, means)
+    const run = new ScriptRun(work, code, place, script, dependencies)
     try {
       return await run.run(sandboxes, json)
     } finally {

@@ -23,7 +23,7 @@ import type { KeptLogin } from './kept-login.ts'
 import { type LoginServer, type Logins, within } from './logins.ts'
 
 /** What the pages of logins need from the router, which exists only once it runs. */
-export type LoginMeans = {
+export type LoginDependencies = {
   config: () => RouterConfig | undefined
   /** As Authentication.identify. */
   identify: (access: AccessConfig, authorization: string) => Found | Promise<Found>
@@ -34,7 +34,7 @@ export type LoginMeans = {
 /** The pages of logins, for a router to serve. */
 export type LoginPages = {
   /** Call before there are callers. */
-  attach(means: LoginMeans): void
+  attach(dependencies: LoginDependencies): void
   /** The object that answers a request that arrives now. */
   host(): ConnectHost
 }
@@ -55,8 +55,8 @@ export type RouterLoginsOptions = {
 
 export type LoginServerOf = Pick<RouterServer, 'name' | 'endpoint'>
 
-/** Limit of unfinished logins of unknown browsers. */
-const MAX_BEGINNING = 16
+/** Limit of logins that are being started: each sends the first requests to its issuer. */
+const MAX_STARTING_LOGINS = 16
 /** After this time, a client that registered itself at an issuer registers again. */
 const CLIENT_MS = 60 * 60_000
 
@@ -65,15 +65,15 @@ export class RouterLogins implements ConnectHost, LoginPages {
   readonly #options: RouterLoginsOptions
   /** Clients that registered themselves, by issuer and address of this gateway. */
   readonly #clients = new Map<string, { client: OAuthClientInformationMixed; untilMs: number }>()
-  #means: LoginMeans | undefined
-  #beginning = 0
+  #dependencies: LoginDependencies | undefined
+  #starting = 0
 
   constructor(options: RouterLoginsOptions) {
     this.#options = options
   }
 
-  attach(means: LoginMeans): void {
-    this.#means = means
+  attach(dependencies: LoginDependencies): void {
+    this.#dependencies = dependencies
   }
 
   host(): ConnectHost {
@@ -129,16 +129,16 @@ export class RouterLogins implements ConnectHost, LoginPages {
   ): Promise<BrowserStep> {
     const issuer = this.asked()?.issuers.find(({ name }) => name === chosen)
     if (!issuer) throw unknownIssuer('The gateway does not admit users of this issuer')
-    if (this.#beginning >= MAX_BEGINNING)
+    if (this.#starting >= MAX_STARTING_LOGINS)
       throw new Fault('unavailable', 'Too many logins begin at once; try again in a moment', {
         retryable: true,
         details: { reason: 'Busy' },
       })
-    this.#beginning++
+    this.#starting++
     try {
       return await this.#beginAt(issuer, server, asked)
     } finally {
-      this.#beginning--
+      this.#starting--
     }
   }
 
@@ -210,7 +210,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
         throw error
       },
     )
-    const found = await this.#means?.identify(access, `Bearer ${tokens.access_token}`)
+    const found = await this.#dependencies?.identify(access, `Bearer ${tokens.access_token}`)
     if (!found || 'status' in found)
       throw new Fault(
         'user_refused',
@@ -226,7 +226,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
         details: { reason: 'OtherIssuer' },
       })
     if (asked !== undefined && asked !== user.id) throw forSomebodyElse(user, of)
-    const target = this.serverOf(server, this.#means?.seenBy(found))
+    const target = this.serverOf(server, this.#dependencies?.seenBy(found))
     if (!target) throw noServer(this.serverOf(server) ? 'NotGranted' : 'NotFound')
     const { subject } = user
     const step = await logins.begin(target, user, `${await this.base()}${pathOf(server)}/callback`)
@@ -234,7 +234,7 @@ export class RouterLogins implements ConnectHost, LoginPages {
   }
 
   #config(): RouterConfig | undefined {
-    return this.#means?.config()
+    return this.#dependencies?.config()
   }
 
   #issuers(): readonly JwtIssuerConfig[] {

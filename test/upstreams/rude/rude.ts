@@ -29,7 +29,7 @@ export function textOf({ result }: McpResponse): string {
 }
 
 /** Whether a process of the group is running. On Linux, zombies do not count. */
-export function groupLives(group: number): boolean {
+export function isGroupAlive(group: number): boolean {
   if (!groupExists(group)) return false
   return (
     process.platform !== 'linux' || processes().some(other => other.group === group && other.state !== 'Z')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { until } from '../../../../test/support/until.ts'
-import { groupLives, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
+import { isGroupAlive, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, type ChildDeps, type ChildSpec } from './child.ts'
 
@@ -65,7 +65,7 @@ test('stop ends a child that ignores the end of its input and TERM', async t => 
   await child.stop(200)
   assert.ok(performance.now() - started < 1_500)
   assert.equal((await child.exited).signal, 'SIGKILL')
-  assert.equal(groupLives(Number(heard.stdout)), false)
+  assert.equal(isGroupAlive(Number(heard.stdout)), false)
 })
 
 test('stop ends grandchildren that hold the pipes and ignore TERM', async t => {
@@ -75,7 +75,7 @@ test('stop ends grandchildren that hold the pipes and ignore TERM', async t => {
   await until(() => printed(/"text":"(\d+)"/)(heard))
   const group = Number(/"text":"(\d+)"/.exec(heard.stdout)?.[1])
   await child.stop(200)
-  assert.equal(groupLives(group), false)
+  assert.equal(isGroupAlive(group), false)
 })
 
 test('grandchildren also end when their parent dies, and do not delay the report of its exit', async t => {
@@ -89,7 +89,7 @@ test('grandchildren also end when their parent dies, and do not delay the report
   const group = Number(heard.stdout)
   assert.ok(group > 0)
   await child.stop()
-  assert.equal(groupLives(group), false)
+  assert.equal(isGroupAlive(group), false)
 })
 
 test('a child that closes its standard output is ended', async t => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { until } from '../../../../test/support/until.ts'
-import { childrenOf, groupLives, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
+import { childrenOf, isGroupAlive, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
 import { systemClock } from '../../../async.ts'
 import { Child, GATE } from './child.ts'
 import { type Reaper, startReaper } from './reaper.ts'
@@ -23,7 +23,7 @@ async function startGateway(
   t.after(() => gateway.kill('SIGKILL'))
   const [line] = (await once(createInterface(gateway.stdout), 'line')) as [string]
   const groups: number[] = JSON.parse(line)
-  assert.ok(groups.length === modes.length && groups.every(groupLives))
+  assert.ok(groups.length === modes.length && groups.every(isGroupAlive))
   return { gateway, groups }
 }
 
@@ -35,7 +35,7 @@ async function eventLoopTurn({ stdin, stdout }: ChildProcess): Promise<void> {
   await echoed
 }
 
-const anyLives = (groups: number[]) => groups.some(groupLives)
+const anyLives = (groups: number[]) => groups.some(isGroupAlive)
 
 test('after kill -9 of the gateway all servers end, also those that ignore TERM or have children', async t => {
   const { gateway, groups } = await startGateway(t, 'polite', 'ignore-term', 'grandchildren', 'deaf-to-end')
@@ -76,7 +76,7 @@ test('closing the reaper ends only the groups that it watches', async t => {
   await reaper.close()
   if (watched.signalCode === null) await once(watched, 'exit')
   assert.equal(watched.signalCode, 'SIGTERM')
-  assert.equal(groupLives(forgotten.pid as number), true)
+  assert.equal(isGroupAlive(forgotten.pid as number), true)
 })
 
 test('a child runs nothing before the reaper knows its group, and can be stopped before', async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { until } from '../../../../test/support/until.ts'
-import { groupLives, rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
+import { isGroupAlive, rudeCommand, textOf, toolCall } from '../../../../test/upstreams/rude/rude.ts'
 import { type Clock, systemClock } from '../../../async.ts'
 import { Fault } from '../../../errors.ts'
 import type { UpstreamEvent } from '../../upstream.ts'
@@ -61,10 +61,10 @@ test('the process of a server without calls ends, and the next call starts it', 
   clock.advance(900)
   assert.equal(await pid(), first)
   clock.advance(900)
-  assert.equal(groupLives(first), true, 'the last call was 900 ms ago')
+  assert.equal(isGroupAlive(first), true, 'the last call was 900 ms ago')
   clock.advance(200)
   assert.deepEqual(states(), ['starting', 'ready', 'asleep'])
-  await until(() => !groupLives(first))
+  await until(() => !isGroupAlive(first))
   assert.notEqual(await pid(), first)
   assert.deepEqual(states(), ['starting', 'ready', 'asleep', 'starting', 'ready'])
 })
@@ -84,7 +84,7 @@ test('when a client leaves, only its child ends', async t => {
   const [ann, bob] = [await pid('ann'), await pid('bob')]
   upstream.forget?.('ann')
   upstream.forget?.('eve')
-  await until(() => !groupLives(ann))
+  await until(() => !isGroupAlive(ann))
   assert.equal(await pid('bob'), bob)
   const shared = open(t, 'polite')
   const one = await shared.pid('ann')
@@ -220,7 +220,7 @@ test('closing ends the process, calls in flight and pending starts', async t => 
   const hanging = faultOf(upstream.request(toolCall('hang'), signal))
   await upstream.close()
   assert.equal((await hanging).code, 'upstream_died')
-  assert.equal(groupLives(group), false)
+  assert.equal(isGroupAlive(group), false)
   assert.equal((await faultOf(upstream.connect(signal))).code, 'upstream_died')
   assert.deepEqual(states(), ['starting', 'ready'])
 
@@ -235,8 +235,8 @@ test('each client has its own child, and so does each call without a client', as
   const [a, again, b, unnamed, other] = await Promise.all([pid('a'), pid('a'), pid('b'), pid(), pid()])
   assert.equal(a, again)
   assert.equal(new Set([a, b, unnamed, other]).size, 4)
-  await until(() => !groupLives(unnamed) && !groupLives(other))
-  assert.ok(groupLives(a) && groupLives(b))
+  await until(() => !isGroupAlive(unnamed) && !isGroupAlive(other))
+  assert.ok(isGroupAlive(a) && isGroupAlive(b))
 })
 
 test('at maxClients the child that was idle longest ends; if all are busy, the call is refused', async t => {
@@ -244,7 +244,7 @@ test('at maxClients the child that was idle longest ends; if all are busy, the c
   const [a, b] = [await pid('a'), await pid('b')]
   await pid('a')
   const c = await pid('c')
-  await until(() => !groupLives(b))
+  await until(() => !isGroupAlive(b))
   assert.equal(await pid('a'), a)
   const hanging = ['a', 'c'].map(client =>
     faultOf(upstream.request(callOf({ ...toolCall('hang'), client }), signal)),
@@ -252,7 +252,7 @@ test('at maxClients the child that was idle longest ends; if all are busy, the c
   const refused = await faultOf(pid('d'))
   assert.equal(refused.code, 'upstream_busy')
   assert.deepEqual(refused.details, { sessions: 2 })
-  assert.ok(groupLives(a) && groupLives(c))
+  assert.ok(isGroupAlive(a) && isGroupAlive(c))
   await upstream.close()
   await Promise.all(hanging)
 })
@@ -266,8 +266,8 @@ test('a child with subscriptions does not end to make room for another', async t
   const a = await pid('a')
   const b = await pid('b')
   await pid('c')
-  await until(() => !groupLives(b))
-  assert.ok(groupLives(a))
+  await until(() => !isGroupAlive(b))
+  assert.ok(isGroupAlive(a))
 })
 
 test("the crash of one client's child does not affect others", async t => {
@@ -291,8 +291,8 @@ test('the child of each client goes to sleep independently', async t => {
   clock.advance(600)
   const b = await pid('b')
   clock.advance(600)
-  await until(() => !groupLives(a))
-  assert.ok(groupLives(b))
+  await until(() => !isGroupAlive(a))
+  assert.ok(isGroupAlive(b))
   assert.deepEqual(states(), ['starting', 'ready'])
   clock.advance(600)
   assert.deepEqual(states(), ['starting', 'ready', 'asleep'])
