@@ -17,7 +17,7 @@ const userHeader = z.strictObject({
     .describe('Text before the value, such as `Bearer` and a space.'),
 })
 
-const tokenUrl = z
+const url = z
   .string()
   .max(2_048)
   .regex(/^https?:\/\/[^\s/]+/, 'must be a URL that begins with https:// or http://')
@@ -27,7 +27,7 @@ const audience = z.string().max(1_024)
 
 const tokenExchange = z
   .strictObject({
-    tokenUrl: tokenUrl.describe('The token endpoint. It gets the tokens of users.'),
+    tokenUrl: url.describe('The token endpoint. It gets the tokens of users.'),
     clientId: clientId.describe('The client id.'),
     clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
     audience: audience.optional().describe('The upstream, as the authorization server knows it.'),
@@ -51,9 +51,17 @@ export const loginClient = (defaultScopes: string) =>
       .describe('The Secret and key that hold the client secret, if there is one.'),
   })
 
-const oauth = loginClient('those that the upstream names').describe(
-  'A login of each user in a browser, at the authorization server that the upstream names (RFC 9728). For servers over HTTP. The gateway must admit its callers by `auth.jwt`; on a laptop it may also be without `auth`, and you are its only user.',
-)
+const oauth = loginClient('those that the upstream names')
+  .extend({
+    issuer: url
+      .optional()
+      .describe(
+        "The authorization server, as its metadata name it (`issuer`): users log in only there. If absent, the upstream names it, and so decides where the client secret and users' codes are sent. Set it if you set `clientSecretRef`.",
+      ),
+  })
+  .describe(
+    'A login of each user in a browser, at the authorization server that the upstream names (RFC 9728). For servers over HTTP. The gateway must admit its callers by `auth.jwt`; on a laptop it may also be without `auth`, and you are its only user.',
+  )
 
 const perUser = z.strictObject({
   secrets: z
@@ -77,7 +85,7 @@ const perUser = z.strictObject({
 export const auth = z.strictObject({
   oauth: z
     .strictObject({
-      tokenUrl: tokenUrl
+      tokenUrl: url
         .optional()
         .describe(
           "The token endpoint. If absent, it is discovered from the upstream's metadata (RFC 9728, RFC 8414): the upstream then decides where the client secret is sent.",

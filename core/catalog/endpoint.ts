@@ -104,14 +104,21 @@ function oauthOf({ spec }: McpServer): EndpointOAuth | undefined {
 /** The OAuth client with which users log in, from the fields of a manifest. */
 export function loginOf({
   scopes,
+  issuer,
   clientId,
   clientSecretRef: clientSecret,
 }: {
   scopes: string[]
+  issuer?: string
   clientId?: string
   clientSecretRef?: SecretKey
 }): EndpointLogin {
-  return { scopes, ...(clientId !== undefined && { clientId }), ...(clientSecret && { clientSecret }) }
+  return {
+    scopes,
+    ...(issuer !== undefined && { issuer }),
+    ...(clientId !== undefined && { clientId }),
+    ...(clientSecret && { clientSecret }),
+  }
 }
 
 function exchangeOf({ spec }: McpServer): EndpointTokenExchange | undefined {

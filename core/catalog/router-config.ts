@@ -165,8 +165,11 @@ export type EndpointOAuth = {
 /** A header with the value at `key` of the user's Secret, after `prefix`. */
 export type UserHeader = { name: string; key: string; prefix: string }
 
-/** Absent `clientId`: the client registers itself. Absent `scopes`: those that the upstream, or the gateway, asks for. */
-export type EndpointLogin = { scopes: string[]; clientId?: string; clientSecret?: SecretKey }
+/**
+ * Absent `clientId`: the client registers itself. Absent `scopes`: those that the upstream, or the gateway, asks for. `issuer`: the only authorization
+ * server to which the upstream may send users.
+ */
+export type EndpointLogin = { scopes: string[]; issuer?: string; clientId?: string; clientSecret?: SecretKey }
 
 /** OAuth 2.0 Token Exchange (RFC 8693). */
 export type EndpointTokenExchange = EndpointOAuth & { tokenUrl: string }

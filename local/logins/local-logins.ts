@@ -101,6 +101,7 @@ function loginServer({ server, inputs }: DesiredServer): LoginServer | undefined
   const { remote, auth } = server.spec
   const oauth = auth?.perUser?.oauth
   if (!remote || !oauth) return undefined
-  const { scopes, clientId } = oauth
-  return { name: server.metadata.name, upstream: remote, scopes, clientId, clientSecret: inputs.loginSecret }
+  const { scopes, issuer, clientId } = oauth
+  const { loginSecret: clientSecret } = inputs
+  return { name: server.metadata.name, upstream: remote, scopes, issuer, clientId, clientSecret }
 }

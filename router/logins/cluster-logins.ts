@@ -66,11 +66,12 @@ function loginServerAt(
 ): LoginServer | undefined {
   if (endpoint.kind !== 'http' || !endpoint.login) return undefined
   const { url, transport } = endpoint
-  const { scopes, clientId, clientSecret } = endpoint.login
+  const { scopes, issuer, clientId, clientSecret } = endpoint.login
   return {
     name,
     upstream: { url, transport },
     scopes,
+    ...(issuer !== undefined && { issuer }),
     ...(clientId !== undefined && { clientId }),
     ...(clientSecret && { clientSecret: secret(clientSecret) }),
   }

@@ -1,4 +1,4 @@
-/** Renewals of logins that another router would do: a refresh token is sent only once. */
+/** Which kept logins are used, and renewals that another router would do: a refresh token is sent only once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { userNamed } from '../../core/mcp/user.ts'
@@ -59,4 +59,27 @@ test('a login that was renewed here while a router that does not answer was aske
   asked[1]?.()
   assert.equal(await second, 'new 1')
   assert.equal(renewals, 1)
+})
+
+test('a login of another issuer than the manifest names is not used', async () => {
+  const [url, issuer] = ['http://127.0.0.1:1/mcp', 'https://login.example.com']
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    response_types_supported: ['code'],
+  }
+  const kept: KeptLogin = {
+    ...{ name: 'notes', url, subject: 'issuer#ada', sinceMs: 0, renewedMs: 0 },
+    server: { issuer, metadata },
+    client: { client_id: 'portolan' },
+    tokens: { access_token: 'old', token_type: 'Bearer' },
+  }
+  const store = { read: async () => kept, write: async () => {}, delete: async () => {} }
+  const logins = new Logins({ store, browsers: {} as BrowserLogins, clock: createManualClock() })
+  const server = { name: 'notes', upstream: { url, transport: 'streamable-http' as const }, scopes: [] }
+  const at = (issuer: string) =>
+    logins.newest({ ...server, issuer }, userNamed('issuer#ada') ?? assert.fail())
+  assert.equal(await at(issuer), kept)
+  assert.equal(await at('https://other.example.com'), undefined)
 })

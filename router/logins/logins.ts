@@ -5,6 +5,7 @@ import { Fault } from '../../core/errors.ts'
 import { type HostGuard, isLoopback } from '../../core/host-guard.ts'
 import { beginLogin, finishLogin, type LoginTarget, refreshLogin } from '../../core/mcp/client/http/login.ts'
 import type { TokenSource } from '../../core/mcp/client/http/oauth.ts'
+import { isOfIssuer } from '../../core/mcp/client/http/oauth-discovery.ts'
 import { upstreamDeadline } from '../../core/mcp/upstream-deadline.ts'
 import type { User } from '../../core/mcp/user.ts'
 import {
@@ -73,7 +74,8 @@ export class Logins {
     answer: BrowserAnswer,
   ): Promise<User> {
     const { clock, guard, store } = this.#options
-    if (!user || url !== server.upstream.url) throw loginOver('AddressChanged')
+    if (!user || url !== server.upstream.url || !isOfIssuer(pending.server, server.issuer))
+      throw loginOver('AddressChanged')
     const { name, upstream } = server
     const login = await within(clock, signal => finishLogin(upstream, pending, answer, signal, guard))
     const now = clock.now()
@@ -114,15 +116,16 @@ export class Logins {
   }
 
   async #newest(
-    { name, upstream: { url }, clientId, clientSecret }: LoginServer,
+    { name, upstream: { url }, issuer, clientId, clientSecret }: LoginServer,
     user: User,
     rejected: string | undefined,
     isMine: boolean,
   ): Promise<KeptLogin | undefined> {
     const { store, clock } = this.#options
     const found = await store.read(name, url, user)
+    if (!found || !isOfIssuer(found.server, issuer)) return undefined
     // The authorization server does not renew a login of another client.
-    if (!found || (clientId !== undefined && clientId !== found.client.client_id)) return undefined
+    if (clientId !== undefined && clientId !== found.client.client_id) return undefined
     const client = clientId !== undefined && { client_id: clientId, client_secret: clientSecret }
     const kept = client ? { ...found, client } : found
     if (kept.tokens.access_token !== rejected && clock.now() < renewAt(kept)) return kept

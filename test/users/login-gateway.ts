@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { startNotes } from '../upstreams/users/http.ts'
 import { startLoginServer } from '../upstreams/users/login-server.ts'
 
-export async function start(t: TestContext, options: Partial<LocalOptions> = {}) {
+export async function start(t: TestContext, options: Partial<LocalOptions> = {}, oauth: object = {}) {
   const login = await startLoginServer()
   t.after(() => login.close())
   const revoked = new Set<string>()
@@ -32,7 +32,7 @@ export async function start(t: TestContext, options: Partial<LocalOptions> = {})
   )
   t.after(() => notes.close())
   const space = createWorkspace()
-  const spec = { remote: { url: notes.url }, sessions: 'perUser', auth: { perUser: { oauth: {} } } }
+  const spec = { remote: { url: notes.url }, sessions: 'perUser', auth: { perUser: { oauth } } }
   space.write('notes', spec)
   const lines: string[] = []
   const log = createLog({ level: 'trace', destination: { write: line => void lines.push(line) } })

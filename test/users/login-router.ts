@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../core/async.ts'
 import { type AccessConfig, OPEN_ACCESS } from '../../core/catalog/access-config.ts'
+import type { EndpointLogin } from '../../core/catalog/router-config.ts'
 import type { SecretValues } from '../../core/kube/secret.ts'
 import { createLog } from '../../core/log.ts'
 import { createClusterLogins } from '../../router/logins/cluster-logins.ts'
@@ -16,6 +17,8 @@ import { until } from '../support/until.ts'
 const REMOTES = { refusedAddresses: [], remoteHosts: ['127.0.0.1'] }
 
 export type LoginRouterOptions = {
+  /** How users log in to the server. */
+  login?: Partial<EndpointLogin>
   /** Of the gateway's callers. */
   issuer: string
   /** Of the server. */
@@ -31,7 +34,7 @@ export type LoginRouterOptions = {
 
 export async function startLoginRouter(
   t: TestContext,
-  { issuer, url, clock = systemClock, access: more, router: options, ...given }: LoginRouterOptions,
+  { issuer, url, login, clock = systemClock, access: more, router: options, ...given }: LoginRouterOptions,
 ) {
   const origin = `http://127.0.0.1:${await freePort()}`
   const log = createLog({ level: 'silent' })
@@ -62,7 +65,7 @@ export async function startLoginRouter(
   }
   const endpoint = {
     ...{ kind: 'http' as const, url, transport: 'streamable-http' as const },
-    ...{ revision: '1', login: { scopes: [] } },
+    ...{ revision: '1', login: { scopes: [], ...login } },
   }
   const users = { max: 50, idleAfterMs: 60_000 }
   const server = { endpoint, transport: 'http', sessions: 'perUser', users } as const

@@ -56,6 +56,16 @@ test('a code is exchanged once, in the browser that began, and for the server th
   assert.equal(foreign.status, 403)
 })
 
+test('if the server names another authorization server than its manifest, the login does not begin', async t => {
+  const { origin, login } = await start(t, {}, { issuer: 'https://login.example.com' })
+  const refused = await fetch(`${origin}/connect/notes`, { method: 'POST', headers: { origin } })
+  assert.match(
+    await refused.text(),
+    /names another authorization server than spec\.auth\.perUser\.oauth\.issuer/,
+  )
+  assert.deepEqual([refused.status, login.grants], [502, []])
+})
+
 test('a browser can log in with `localhost` in the link instead of 127.0.0.1', {
   skip: skipBrowser(),
 }, async t => {

@@ -6,7 +6,9 @@ import { beginLogin, finishLogin, refreshLogin } from './login.ts'
 
 /** An upstream that names itself as its authorization server, with these metadata and this answer to token requests. */
 async function start(t: TestContext, metadata: object = {}, token: [number, object] = [200, {}]) {
+  const asked: string[] = []
   const served = await serve(({ url = '' }, response) => {
+    asked.push(url)
     const { origin } = served
     const answer = (status: number, body: object) => void response.writeHead(status).end(JSON.stringify(body))
     if (url.startsWith('/.well-known/oauth-protected-resource'))
@@ -21,7 +23,7 @@ async function start(t: TestContext, metadata: object = {}, token: [number, obje
   const upstream = { url: `${served.origin}/mcp`, transport: 'streamable-http' as const }
   const target = { upstream, scopes: [], clientId: 'portolan', redirectUrl: 'http://127.0.0.1:1/callback' }
   const { signal } = t
-  return { begin: () => beginLogin(target, 'state', signal), target, signal }
+  return { begin: () => beginLogin(target, 'state', signal), target, signal, asked, origin: served.origin }
 }
 
 test('codes and tokens are sent only over TLS or to this machine', async t => {
@@ -29,6 +31,18 @@ test('codes and tokens are sent only over TLS or to this machine', async t => {
     const { begin } = await start(t, { [endpoint]: 'http://login.example.com/any' })
     await assert.rejects(begin(), { code: 'upstream_protocol', message: /without https/ })
   }
+})
+
+test('a login does not begin at another issuer than the manifest names, which gets no secret', async t => {
+  const honest = { authorization_endpoint: 'https://login.example.com/authorize' }
+  const { target, signal, asked, origin } = await start(t, { ...honest, registration_endpoint: undefined })
+  const pinned = { ...target, clientSecret: 'secret' }
+  const named = (issuer: string) => beginLogin({ ...pinned, issuer }, 'state', signal)
+  for (const issuer of ['https://login.example.com', `${origin}/tenant`, `${origin}.example.com`])
+    await assert.rejects(named(issuer), { code: 'upstream_protocol', details: { reason: 'OtherIssuer' } })
+  assert.ok(!asked.includes('/token'))
+  for (const issuer of [origin, `${origin}/`])
+    assert.equal((await named(issuer)).url.host, 'login.example.com')
 })
 
 test('without TLS, of names with .svc only those of Services are allowed', async t => {

@@ -2,7 +2,7 @@
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { Fault } from '../../../errors.ts'
 import { type HostGuard, isLoopback } from '../../../host-guard.ts'
-import { findTokenServer, type TokenServer } from './oauth-discovery.ts'
+import { findTokenServer, isOfIssuer, type TokenServer } from './oauth-discovery.ts'
 import { createOAuthFetch, type OAuthFetch } from './oauth-fetch.ts'
 import type { RemoteSpec } from './spec.ts'
 
@@ -10,6 +10,8 @@ import type { RemoteSpec } from './spec.ts'
 export type LoginTarget = {
   upstream: Pick<RemoteSpec, 'url' | 'transport'>
   scopes: readonly string[]
+  /** The only authorization server that may be used. Absent: the one that the upstream names. */
+  issuer?: string
   /** Absent: the client registers itself. */
   clientId?: string
   clientSecret?: string
@@ -35,6 +37,9 @@ const REFUSALS = new Set([400, 401, 403])
 
 const NO_REGISTRATION = 'The authorization server registers no clients by itself: set'
 
+const OTHER_ISSUER =
+  'The server names another authorization server than spec.auth.perUser.oauth.issuer of its manifest'
+
 const NEEDED_METADATA = new Set([
   'issuer',
   'authorization_endpoint',
@@ -59,6 +64,8 @@ export async function beginLogin(
   return translated(async () => {
     const server = await findTokenServer(upstream, http)
     requirePrivate(upstream.url)
+    if (!isOfIssuer(server, target.issuer))
+      throw new Fault('upstream_protocol', OTHER_ISSUER, { details: { reason: 'OtherIssuer' } })
     return beginAt(server, target, state, http, 'spec.auth.perUser.oauth.clientId')
   })
 }
@@ -66,7 +73,7 @@ export async function beginLogin(
 /** Begins a login at an issuer of JSON Web Tokens, for a token for the resource. Throws Faults. */
 export async function beginIssuerLogin(
   { issuer, ca, resource }: { issuer: string; ca?: string; resource: string },
-  target: Omit<LoginTarget, 'upstream'>,
+  target: Omit<LoginTarget, 'upstream' | 'issuer'>,
   state: string,
   signal: AbortSignal,
   guard?: HostGuard,
@@ -85,7 +92,7 @@ export async function beginIssuerLogin(
 /** Registers a client if none is given, and creates the URL for the browser. `field`: the field of the manifest for a client id. */
 async function beginAt(
   server: TokenServer,
-  { scopes, clientId, clientSecret, redirectUrl }: Omit<LoginTarget, 'upstream'>,
+  { scopes, clientId, clientSecret, redirectUrl }: Omit<LoginTarget, 'upstream' | 'issuer'>,
   state: string,
   http: OAuthFetch,
   field: string,

@@ -49,6 +49,11 @@ export async function findTokenServer(
   }
 }
 
+/** `pinned`: the issuer that the manifest names; absent: the upstream may name any. */
+export function isOfIssuer({ issuer }: Pick<TokenServer, 'issuer'>, pinned: string | undefined): boolean {
+  return pinned === undefined || withSlash(issuer) === withSlash(pinned)
+}
+
 async function coversUrl(resource: string, url: string): Promise<boolean> {
   const { checkResourceAllowed } = await import('@modelcontextprotocol/sdk/shared/auth-utils.js')
   return checkResourceAllowed({ requestedResource: url, configuredResource: resource })
