@@ -57,6 +57,7 @@ const ELSEWHERE: Record<'local' | 'cluster', Record<string, string>> = {
     ),
     'spec.auth.perUser.oauth.scopes': 'local/logins/local-logins.ts',
     'spec.auth.perUser.oauth.clientId': 'local/logins/local-logins.ts',
+    'spec.auth.perUser.oauth.issuer': 'local/logins/local-logins.ts',
     'spec.auth.perUser.secrets.headers[].name': 'local/user-secrets.ts',
     'spec.auth.perUser.secrets.headers[].key': 'local/user-secrets.ts',
     'spec.auth.perUser.secrets.headers[].prefix': 'local/user-secrets.ts',
