@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { type McpServer, mcpServerSchema } from '../../crds/server.ts'
-import { cameBack, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
+import { callbackUrl, startQuickLoginServer } from '../upstreams/users/quick-login-server.ts'
 import { cookieOf, linkOf, startLoginRouter } from './login-router.ts'
 
 test('a router sends users of a server only to the issuer in its manifest', async t => {
@@ -17,7 +17,7 @@ test('a router sends users of a server only to the issuer in its manifest', asyn
     const named = endpoint.kind === 'http' ? endpoint.login : undefined
     const { press, open } = await startLoginRouter(t, { issuer: login.issuer, url: login.url, login: named })
     const begun = await press('notes')
-    const known = await open(cameBack(new URL(begun.headers.get('location') ?? ''), 'ada'), cookieOf(begun))
+    const known = await open(callbackUrl(new URL(begun.headers.get('location') ?? ''), 'ada'), cookieOf(begun))
     assert.equal(known.status, status)
     const page = await known.text()
     if (status === 200) assert.equal(linkOf(page).origin, new URL(login.issuer).origin)
