@@ -250,7 +250,7 @@ function adminOptions(
   given: PortsOptions,
   { host, port, pod, gateway, missing, stale, authenticate, callsForSidecars, logins }: AdminPort,
   key: string | Uint8Array,
-  { access, limits }: { access: Access; limits: Limits },
+  { access, limits, credentials }: { access: Access; limits: Limits; credentials: InternalCredentials },
 ): Pick<AdminOptions, 'host' | 'port' | 'status' | 'sidecars' | 'wakes' | 'logins'> {
   const { served, pool, observer, semantic, metrics, states, wakes } = given
   const current = () => served.current() as Catalog
@@ -283,6 +283,7 @@ function adminOptions(
       served,
       seenBy: access,
       audit: given.audit,
+      credentials,
       handler: createHandler({
         current,
         access: exposing(access),

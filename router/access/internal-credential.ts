@@ -1,6 +1,7 @@
 /** The credential of a request from one replica to another: valid only for this request, which is made on behalf of a caller. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
+import { deriveKey } from '../../core/derived-key.ts'
 import { ANONYMOUS, type Identity } from '../../core/mcp/identity.ts'
 import { malformed } from './bearer.ts'
 
@@ -14,6 +15,8 @@ export type InternalCredentials = {
   read(authorization: string | undefined): Identity | undefined
   /** Whether a header that `read` accepts was issued for this request. */
   covers(authorization: string, request: SignedRequest): boolean
+  /** What the replica at this origin answers to the challenge of another one. */
+  prove(origin: string, challenge: string): string
 }
 
 /** `path`: with its query. */
@@ -32,6 +35,7 @@ export function isInternal(authorization: string | undefined): authorization is 
 
 /** `key`: the one with which all replicas sign session ids. */
 export function createInternalCredentials(key: string | Uint8Array, clock: Clock): InternalCredentials {
+  const proofKey = deriveKey(key, 'proof of a replica')
   const sign = (text: string) =>
     createHmac('sha256', key).update(`portolan replica ${text}`).digest('base64url')
   return {
@@ -54,6 +58,8 @@ export function createInternalCredentials(key: string | Uint8Array, clock: Clock
       return Object.freeze({ ...ANONYMOUS, id: Buffer.from(id, 'base64url').toString('utf8') })
     },
     covers: (authorization, request) => authorization.split('.')[2] === digestOf(request),
+    prove: (origin, challenge) =>
+      createHmac('sha256', proofKey).update(`${origin} ${challenge}`).digest('base64url'),
   }
 }
 

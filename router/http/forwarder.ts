@@ -32,8 +32,8 @@ export type ForwardedRequest = Pick<FastifyRequest, 'method' | 'url' | 'headers'
 
 export type ForwarderOptions = OwnersOptions &
   ReplicasOptions & {
-    /** Sign what is forwarded, so that the owner does not count it again. Absent: it does. */
-    credentials?: Pick<InternalCredentials, 'issue'>
+    /** Sign what is forwarded, so that the owner does not count it again. */
+    credentials: Pick<InternalCredentials, 'issue' | 'prove'>
   }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -41,7 +41,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const replicas = createReplicas(options, owners.markGone)
   const marked = (headers: RequestHeaders, request: SignedRequest): RequestHeaders => ({
     ...headers,
-    [FORWARDED]: options.credentials?.issue('', request) ?? '1',
+    [FORWARDED]: options.credentials.issue('', request),
   })
 
   return {

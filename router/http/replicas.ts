@@ -10,6 +10,8 @@ import type { RequestHeaders } from '../../core/mcp/server/headers.ts'
 import type { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
+import type { InternalCredentials } from '../access/internal-credential.ts'
+import { createReplicaProofs } from './replica-proofs.ts'
 import { createSilence } from './silence.ts'
 
 export type Replicas = {
@@ -40,6 +42,7 @@ export type ReplicasOptions = {
   draining: AbortSignal
   log: Log
   clock: Clock
+  credentials: Pick<InternalCredentials, 'prove'>
 }
 
 /** `refused`: connection refused, which is found out at once; `ending`: the replica announced it; the others take long to detect. */
@@ -73,7 +76,7 @@ const ENDED_DURING_REQUEST =
 
 /** `onGone` is called when a replica could not be reached. */
 export function createReplicas(
-  { inFlight, draining, log, clock }: ReplicasOptions,
+  { inFlight, draining, log, clock, credentials }: ReplicasOptions,
   onGone: (origin: string, how: Gone) => void,
 ): Replicas {
   const agent = new Agent({
@@ -84,6 +87,7 @@ export function createReplicas(
     bodyTimeout: 0,
   })
   const silence = createSilence(agent, clock)
+  const proofs = createReplicaProofs(agent, credentials, clock)
   return {
     async ask({ repeatable = false, ...sent }, raw) {
       const { origin } = sent
@@ -96,20 +100,24 @@ export function createReplicas(
       const stopWatching = silence.watch(origin, () =>
         silent.abort(new Error('the replica does not answer health checks')),
       )
+      let isProven = false
       try {
+        await proofs.check(origin)
+        isProven = true
         const answer = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
         if (answer.headers[ENDING] !== undefined) onGone(origin, 'ending')
         raw.writeHead(answer.statusCode, passedOn(answer.headers))
         for await (const chunk of answer.body) if (!raw.write(chunk)) await once(raw, 'drain', { signal })
         raw.end()
       } catch (error) {
-        const gone = stopSignal.aborted ? undefined : silent.signal.aborted ? 'silent' : goneReason(error)
+        const reason = goneReason(error) ?? (isProven ? undefined : 'unreachable')
+        const gone = stopSignal.aborted ? undefined : silent.signal.aborted ? 'silent' : reason
         if (gone) {
           log.warn({ owner: origin, error: messageOf(error) }, 'another replica is gone')
           onGone(origin, gone)
         }
         // A request that a silent replica has received may still take effect.
-        if (gone && !raw.headersSent && (gone !== 'silent' || repeatable)) return false
+        if (gone && !raw.headersSent && (gone !== 'silent' || repeatable || !isProven)) return false
         endOrDestroy(raw, isStream, stopSignal)
       } finally {
         stopWatching()
@@ -119,6 +127,7 @@ export function createReplicas(
     async notify(sent) {
       const signal = AbortSignal.any([AbortSignal.timeout(NOTIFY_TIMEOUT_MS), draining])
       try {
+        await proofs.check(sent.origin)
         const { body } = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
         await body.dump()
       } catch (error) {

@@ -19,6 +19,8 @@ import { createForwarder } from './forwarder.ts'
 import { createGuard, type Guard } from './guard.ts'
 import { createLoginSteps } from './login-steps.ts'
 import { addMcpRoute, type Identify, type Lookup, type McpRouteOptions } from './mcp-route.ts'
+import { originOf } from './owner.ts'
+import { addProofPage } from './replica-proofs.ts'
 import { gatewayRoute, serverRoute } from './routes.ts'
 import { addUsersPage, type UsersPage } from './users-page.ts'
 
@@ -32,7 +34,7 @@ export type FrontOptions = Pick<AppOptions, 'log' | 'clock'> & {
   clients?: FrontClients
   /** This server's name for its replicas, made by `ownerAt`; requests that belong to them are forwarded. Absent: there are none. */
   owner?: string
-  /** Those of replicas. Absent: requests are forwarded without a signature. */
+  /** Those of replicas. Absent: there are none. */
   credentials?: InternalCredentials
 }
 
@@ -127,13 +129,17 @@ function addResourceMetadata({ fastify }: App, { config }: ServeOptions, onReque
 
 /** Creates an MCP endpoint and the forwarder to its replicas. Both close with the server; open streams do not delay that. */
 export function createFront(
-  { fastify, inFlight, draining }: App,
+  app: App,
   options: FrontOptions & Partial<Pick<ServeOptions, 'config'>>,
 ): Pick<McpRouteOptions, 'endpoint' | 'forwarder'> {
-  const { owner } = options
+  const { fastify, inFlight, draining } = app
+  const { owner, credentials, config } = options
   const forwarder =
-    owner === undefined ? undefined : createForwarder({ ...options, owner, inFlight, draining })
-  const { config } = options
+    owner === undefined || !credentials
+      ? undefined
+      : createForwarder({ ...options, owner, credentials, inFlight, draining })
+  const origin = owner === undefined ? undefined : originOf(owner)
+  if (origin !== undefined && credentials) addProofPage(app, origin, credentials)
   const challenge: EndpointOptions['challenge'] = (raw, identity, scopes) =>
     challengeFor(config?.()?.access ?? OPEN_ACCESS, raw.req.url ?? '', identity, scopes)
   const endpoint = createEndpoint({ ...options, inFlight, challenge, onStrayCancel: forwarder?.notifyAll })

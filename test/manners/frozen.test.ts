@@ -1,10 +1,12 @@
 /** A replica that accepts connections and never answers, as if its process were frozen or its machine unreachable. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
+import { createInternalCredentials } from '../../router/access/internal-credential.ts'
 import { ownerAt } from '../../router/http/owner.ts'
 import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from '../../router/http/silence.ts'
 import { legacy, post } from '../front/post.ts'
@@ -12,14 +14,16 @@ import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { until } from '../support/until.ts'
 import { startReplica } from './replica.ts'
 
+const WHO = legacy('tools/call', { name: 'who', arguments: {} })
+const SUBSCRIBE = legacy('resources/subscribe', { uri: 'x:y' })
+
 test('requests that wait for a frozen owner get an error; later calls are served without it, and subscriptions get 404', async t => {
   const clock = createManualClock()
-  const frozen = await startFrozen(t)
+  const frozen = await startFrozen(t, clock, 'after its proof')
   const replica = await startReplica(t, { clock, sessions: 'perClient' })
   const session = { 'mcp-session-id': idOf(frozen.port, clock) }
-  const who = legacy('tools/call', { name: 'who', arguments: {} })
   const asked = [
-    post(replica.url, who, session),
+    post(replica.url, WHO, session),
     fetch(replica.url, { headers: { accept: 'text/event-stream', ...session } }),
   ]
   await frozen.reached(2)
@@ -28,9 +32,21 @@ test('requests that wait for a frozen owner get an error; later calls are served
   clock.advance(HEALTH_CHECK_TIMEOUT_MS)
   assert.deepEqual(await statuses(asked), [502, 404])
   assert.equal(replica.seen.length, 0)
-  assert.equal((await post(replica.url, who, session)).status, 200)
-  const subscribe = legacy('resources/subscribe', { uri: 'x:y' })
-  assert.equal((await post(replica.url, subscribe, session)).status, 404)
+  assert.equal((await post(replica.url, WHO, session)).status, 200)
+  assert.equal((await post(replica.url, SUBSCRIBE, session)).status, 404)
+})
+
+test('an owner that was frozen before the request is sent nothing: calls are served without it', async t => {
+  const clock = createManualClock()
+  const frozen = await startFrozen(t, clock, 'at once')
+  const replica = await startReplica(t, { clock, sessions: 'perClient' })
+  const session = { 'mcp-session-id': idOf(frozen.port, clock) }
+  const asked = [post(replica.url, WHO, session), post(replica.url, SUBSCRIBE, session)]
+  await frozen.reached(1)
+  clock.advance(HEALTH_CHECK_TIMEOUT_MS)
+  assert.deepEqual(await statuses(asked), [200, 404])
+  assert.equal(replica.seen.length, 1)
+  assert.deepEqual(await statuses([post(replica.url, WHO, session)]), [200])
 })
 
 test('a slow owner is waited for while it answers health checks', async t => {
@@ -60,21 +76,26 @@ async function statuses(asked: Promise<{ status: number }>[]): Promise<number[]>
   return (await Promise.all(asked)).map(({ status }) => status)
 }
 
-async function startFrozen(t: TestContext) {
-  const sockets: Socket[] = []
-  const server = createServer(socket => {
-    sockets.push(socket.on('error', () => {}))
+/** Answers challenges, unless it is frozen at once, and no other requests. */
+async function startFrozen(t: TestContext, clock: ManualClock, when: 'at once' | 'after its proof') {
+  const { prove } = createInternalCredentials('the key of all', clock)
+  let requests = 0
+  const server = createServer(({ url = '', headers: { host } }, response) => {
+    const [, challenge] = /^\/replica\/(.+)$/.exec(url) ?? []
+    if (challenge !== undefined && when === 'after its proof')
+      return response.end(prove(`http://${host}`, challenge))
+    requests++
     server.emit('reached')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
-    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
     server.close()
   })
   return {
     port: (server.address() as AddressInfo).port,
-    async reached(connections: number) {
-      while (sockets.length < connections) await once(server, 'reached')
+    async reached(count: number) {
+      while (requests < count) await once(server, 'reached')
     },
   }
 }

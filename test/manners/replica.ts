@@ -11,6 +11,7 @@ import { createClients, type FrontClients } from '../../core/mcp/server/clients.
 import type { McpHandler, McpRequest } from '../../core/mcp/server/handler.ts'
 import { createSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
+import { createInternalCredentials } from '../../router/access/internal-credential.ts'
 import { ownerAt } from '../../router/http/owner.ts'
 import { serve } from '../../router/http/serve.ts'
 import { freePort } from '../support/free-port.ts'
@@ -51,10 +52,21 @@ export async function startReplica(t: TestContext, options: ReplicaOptions = {})
   const owner = ownerAt(host, port)
   const sessions = createSessions({ key, owner, clock })
   const clients = createClients({ clock, signer: sessions.signer })
+  const credentials = createInternalCredentials(key, clock)
   const { handler, ...watched } = createReplicaHandler(`${port}`)
   const log = createLog({ level: 'silent' })
   const config = configOf(options.sessions ?? 'shared')
-  const shared = { handler, sessions, clients, owner, log, clock, lingerMs, config: () => config }
+  const shared = {
+    handler,
+    sessions,
+    clients,
+    owner,
+    credentials,
+    log,
+    clock,
+    lingerMs,
+    config: () => config,
+  }
   const ready = () => ({ ready: true })
   const server = await serve({ ...shared, host, port, allowedHosts: [], ready })
   const close = (drainMs = 0) => server.close(drainMs)

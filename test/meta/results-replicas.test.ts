@@ -1,7 +1,12 @@
 /** Replicas of a router: the rest of a result that one of them has cut can be read through the others. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../core/log.ts'
+import { ownerAt } from '../../router/http/owner.ts'
+import { createHandleSigner } from '../../router/meta/results/handle.ts'
 import type { Router } from '../../router/router.ts'
 import { startRouter } from '../../router/router.ts'
 import { createInProcessSource } from '../../router/source/in-process-source.ts'
@@ -57,6 +62,24 @@ test('the results of a replica that has restarted are no longer kept', async t =
     assert.equal(answer.isError, true)
     assert.match(answer.content[0]?.text ?? '', /no longer kept/)
   }
+})
+
+test('a result is not read from another program that now has the address of its replica', async t => {
+  const asked: string[] = []
+  const stranger = createServer(({ method }, response) => {
+    asked.push(`${method}`)
+    const contents = [{ uri: 'portolan:a', text: 'of another program' }]
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { contents } }))
+  }).listen(0, '127.0.0.1')
+  await once(stranger, 'listening')
+  t.after(() => stranger.close())
+  const owner = ownerAt('127.0.0.1', (stranger.address() as AddressInfo).port)
+  const replica = await startReplica(t, 'one key')
+  const id = createHandleSigner('one key').issue(owner, '')
+  const answer = await callTool(replica.url, 'read_mcp_resource', { uri: `portolan|result/${owner}/${id}` })
+  assert.equal(answer.isError, true)
+  assert.match(answer.content[0]?.text ?? '', /replica that kept that result is gone/)
+  assert.deepEqual(asked, ['GET'])
 })
 
 async function startReplica(t: TestContext, sessionKey: string, port?: number): Promise<Router> {

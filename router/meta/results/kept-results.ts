@@ -34,7 +34,7 @@ export type KeptResultsOptions = {
 export function createKeptResults({ key, owner, clock, log, credentials }: KeptResultsOptions): KeptResults {
   const signer = createHandleSigner(key)
   const store = createTextStore(clock)
-  const remote = createRemoteReader(log, credentials)
+  const remote = createRemoteReader({ log, credentials, clock })
   return {
     keep(text, from, partBytes, identityId) {
       const end = endOfPart(text, 0, MAX_KEPT_BYTES)

@@ -1,11 +1,13 @@
 /** Reads a part of a result that another replica stores, over its MCP endpoint, on behalf of the caller that it is stored for. */
 import { Agent } from 'undici'
+import type { Clock } from '../../../core/async.ts'
 import { readBounded } from '../../../core/bounded.ts'
 import { Fault, messageOf } from '../../../core/errors.ts'
 import { isObject } from '../../../core/json.ts'
 import type { Log } from '../../../core/log.ts'
 import type { InternalCredentials } from '../../access/internal-credential.ts'
 import { originOf } from '../../http/owner.ts'
+import { createReplicaProofs } from '../../http/replica-proofs.ts'
 import { type Handle, listedHandle } from './handle.ts'
 import { notKept, type Part, readNativePart } from './part.ts'
 import { MAX_KEPT_BYTES } from './store.ts'
@@ -26,12 +28,21 @@ const HEADERS = {
   'mcp-protocol-version': '2025-11-25',
 }
 
-export function createRemoteReader(log: Log, credentials: InternalCredentials): RemoteReader {
+export function createRemoteReader({
+  log,
+  credentials,
+  clock,
+}: {
+  log: Log
+  credentials: InternalCredentials
+  clock: Clock
+}): RemoteReader {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: ANSWER_TIMEOUT_MS,
     bodyTimeout: ANSWER_TIMEOUT_MS,
   })
+  const proofs = createReplicaProofs(agent, credentials, clock)
   return {
     async read(handle, identityId, signal) {
       const origin = originOf(handle.owner)
@@ -41,6 +52,7 @@ export function createRemoteReader(log: Log, credentials: InternalCredentials): 
       const request = { method: 'POST', path: '/mcp', body } as const
       const headers = { ...HEADERS, authorization: credentials.issue(identityId, request) }
       try {
+        await proofs.check(origin)
         const answer = await agent.request({ ...request, origin, headers, signal })
         const text = await readBounded(
           answer.body,
