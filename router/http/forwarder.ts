@@ -58,7 +58,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         method: method as Sent['method'],
         headers: marked(headers, { method, path, body }),
         body,
-        repeatable: owner.bound || method === 'DELETE',
+        repeatable: owner.repeatable,
       }
       return replicas.ask(sent, raw).then(answered => (answered ? 'answered' : gone))
     },

@@ -4,6 +4,7 @@ import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import { isObject } from '../../core/json.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Gone } from './replicas.ts'
@@ -17,8 +18,8 @@ export type Owners = {
   markGone(origin: string, how: Gone): void
 }
 
-/** `bound`: no other replica can answer the request. */
-export type Owner = { origin: string; isGone: boolean; bound: boolean }
+/** `bound`: no other replica can answer the request. `repeatable`: it does no harm if the owner processes it twice. */
+export type Owner = { origin: string; isGone: boolean; bound: boolean; repeatable: boolean }
 
 export type OwnedRequest = { method: string; headers: IncomingHttpHeaders; body?: string }
 
@@ -38,8 +39,15 @@ const GONE_MS: Readonly<Record<Gone, number>> = {
 }
 const MAX_GONE = 100
 const MAX_OTHERS = 32
-/** Methods that only the owner of a session can serve, since it has the client's streams. Searched in the body without parsing it; JSON may escape the slash. */
-const BOUND_METHOD = /"method"\s*:\s*"(?:resources\\?\/(?:un)?subscribe|logging\\?\/setLevel)"/
+/** Methods that only the owner of a session can serve, since it has the client's streams. */
+const BOUND_METHODS: ReadonlySet<unknown> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'logging/setLevel',
+])
+/** Found in every body with such a method, which is parsed only then; JSON may escape the slash. Arguments of tools may contain it too. */
+const LIKE_A_BOUND_METHOD = /"method"\s*:\s*"(?:resources\\?\/(?:un)?subscribe|logging\\?\/setLevel)"/
+const UNBOUND: Binding = { bound: false, repeatable: false }
 
 /** Name of a replica in signed ids: its pod's address and port, without dots. */
 export function ownerAt(address: string, port: number): string {
@@ -71,25 +79,25 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
     return last.keepsClients
   }
 
-  function locate(name: string, bound: boolean): Owner | undefined {
+  function locate(name: string, binding: Binding): Owner | undefined {
     const origin = name === owner ? undefined : originOf(name)
     if (origin === undefined) return undefined
     if (known.size < MAX_OTHERS) known.add(origin)
-    return { origin, bound, isGone: (goneUntil.get(origin) ?? 0) > clock.now() }
+    return { origin, ...binding, isGone: (goneUntil.get(origin) ?? 0) > clock.now() }
   }
 
   return {
     find(config, route, { method, headers, body }) {
       const asking = body === undefined ? undefined : sessions.ownerOfBody(body)
       if (asking !== undefined) {
-        const asker = locate(asking, false)
+        const asker = locate(asking, UNBOUND)
         // A closing replica still waits for the answer, and it may have restarted: no other replica can take the answer.
         return asker && { ...asker, isGone: false }
       }
       const id = headers['mcp-session-id']
       if (typeof id !== 'string' || id.startsWith(`${owner}.`)) return undefined
       const name = sessions.ownerOf(id)
-      const found = name === undefined ? undefined : locate(name, isBound(method, body))
+      const found = name === undefined ? undefined : locate(name, bindingOf(method, body))
       return found?.bound || method === 'DELETE' || keepsActivatedTools(route) || keepsClients(config)
         ? found
         : undefined
@@ -102,8 +110,25 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
   }
 }
 
-function isBound(method: string, body: string | undefined): boolean {
-  return method === 'GET' || (body !== undefined && BOUND_METHOD.test(body))
+type Binding = Pick<Owner, 'bound' | 'repeatable'>
+
+/** A batch is bound if any of its messages is, and may only be repeated if all of them may. */
+function bindingOf(method: string, body: string | undefined): Binding {
+  if (method === 'GET' || method === 'DELETE') return { bound: method === 'GET', repeatable: true }
+  if (body === undefined || !LIKE_A_BOUND_METHOD.test(body)) return UNBOUND
+  const messages = messagesOf(body)
+  const isBound = (message: unknown) => isObject(message) && BOUND_METHODS.has(message.method)
+  return { bound: messages.some(isBound), repeatable: messages.every(isBound) }
+}
+
+function messagesOf(body: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return Array.isArray(parsed) ? parsed : [parsed]
+  } catch {
+    // Invalid JSON is refused where the message is read.
+    return [undefined]
+  }
 }
 
 /** Tools that a client activates are kept for its session. */

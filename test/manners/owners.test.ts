@@ -149,6 +149,19 @@ test('if the owner is gone, streams and subscriptions get 404, answers are refus
   assert.equal(textOf((await post(second.url, call('who'), session)).json), `${second.port}`)
 })
 
+test('a call whose arguments contain a method of an owner is a call: any replica answers it if the owner is gone', async t => {
+  const [first, second] = [await startReplica(t), await startReplica(t)]
+  const session = await beginSession(first.url)
+  await first.close()
+  const message = { method: 'resources/subscribe', params: {} }
+  const called = legacy('tools/call', { name: 'who', arguments: { message } })
+  const answer = await post(second.url, called, session)
+  assert.equal(answer.status, 200)
+  assert.equal(textOf(answer.json), `${second.port}`)
+  const batch = [called, legacy('resources/subscribe', { uri: 'x:y' }, 2)]
+  assert.equal((await post(second.url, batch, session)).status, 404)
+})
+
 test('forged ids are not forwarded, and forwarded requests are not forwarded again', async t => {
   const [first, second] = [await startReplica(t), await startReplica(t)]
   const forged = { 'mcp-session-id': `${ownerAt('127.0.0.1', first.port)}.nonce.zzzzzzzzz.forged` }
