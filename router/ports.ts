@@ -93,9 +93,10 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
   const handler = agentsHandler(given, { access, limits, results, scripts, clients: bound.clients })
   const config = () => served.current()?.config
   const configSeenBy = (identity: Identity) => access(current(), identity).config
+  const identifyClient: Identify = (config, authorization) =>
+    (authorization === undefined && options.assumed) || authentication.identify(config, authorization)
   const identify: Identify = (config, authorization) =>
-    (authorization === undefined ? options.assumed : credentials.read(authorization)) ??
-    authentication.identify(config, authorization)
+    credentials.read('caller', authorization) ?? identifyClient(config, authorization)
   options.logins?.attach({ config, identify: authentication.identify, seenBy: configSeenBy })
   const openRequests = createOpenRequests(identify)
   void reviewOpenRequests(openRequests, { served, clock: given.clock, log: options.log }, given.closing)
@@ -115,7 +116,7 @@ export async function openPorts(given: PortsOptions): Promise<Ports> {
     failedLogins: createFailedLogins(given.clock),
     audit: given.audit,
   }
-  const routesFor = consoleRoutes(given, { ...agents, access, identify, openRequests })
+  const routesFor = consoleRoutes(given, { ...agents, access, identify: identifyClient, openRequests })
   agents.laptopConsole = laptopConsole(options, routesFor)
   if (!admin) return { agents: await serve(agents), results, scripts }
   const opened = await serve({ ...agents, metrics: undefined, debugStatus: undefined })

@@ -41,7 +41,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const replicas = createReplicas(options, owners.markGone)
   const marked = (headers: RequestHeaders, request: SignedRequest): RequestHeaders => ({
     ...headers,
-    [FORWARDED]: options.credentials.issue('', request),
+    [FORWARDED]: options.credentials.issue('forwarded', request),
   })
 
   return {

@@ -51,7 +51,8 @@ export async function askPeer(
   { path, body, credentials, signal, maxAnswerBytes }: PeerRequest,
 ): Promise<PeerAnswer> {
   const request = { method: 'POST', path, body } as const
-  const headers = { 'content-type': 'application/json', authorization: credentials.issue('', request) }
+  const authorization = credentials.issue('router', request)
+  const headers = { 'content-type': 'application/json', authorization }
   const answer = await agent.request({ ...request, origin, headers, signal })
   const tooLarge = () => new Error('the answer is too large')
   const text = (await readBounded(answer.body, maxAnswerBytes, tooLarge)).toString()
@@ -66,7 +67,7 @@ export function addPeerPage(
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     const { authorization = '' } = request.headers
     const known = credentials()
-    if (!known?.read(authorization)) {
+    if (!known?.read('router', authorization)) {
       onRefused?.(request)
       respond(reply, NOT_OF_A_REPLICA.status, TRANSPORT_ERROR, NOT_OF_A_ROUTER)
       return

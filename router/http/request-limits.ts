@@ -18,7 +18,9 @@ export function limitsFor(
   { limits, credentials }: { limits?: RequestLimits; credentials?: InternalCredentials },
   request: FastifyRequest,
 ): RequestLimits | undefined {
-  const isOfReplica = signaturesOf(request).some(text => credentials?.read(text) !== undefined)
+  const { authorization, [FORWARDED]: marker } = request.headers
+  const isOfReplica =
+    credentials?.read('caller', authorization) ?? credentials?.read('forwarded', textOf(marker))
   return isOfReplica ? undefined : limits
 }
 
@@ -37,7 +39,11 @@ function signaturesOf({
   headers: { authorization, [FORWARDED]: marker },
 }: FastifyRequest): readonly string[] {
   if (marker === undefined && !isInternal(authorization)) return NONE
-  return [authorization, marker === undefined ? undefined : String(marker)].filter(isInternal)
+  return [authorization, textOf(marker)].filter(isInternal)
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return header === undefined ? undefined : String(header)
 }
 
 /** The limit that a batch exceeds. Each message counts as a request; the first was counted before the body was read. */

@@ -94,7 +94,7 @@ test("a replica's credential is for one request: with any other body, path or me
   const read = { method: 'resources/read', params: { uri } }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...read })
   const credentials = createInternalCredentials(KEY, createManualClock(NOW))
-  const authorization = credentials.issue('token:red', { method: 'POST', path: '/mcp', body })
+  const authorization = credentials.issue('caller', { method: 'POST', path: '/mcp', body }, 'token:red')
   const headers = { authorization }
   const own = await send(first.origin, read, { headers })
   assert.match(own.text, /canary canary/)
@@ -108,6 +108,27 @@ test("a replica's credential is for one request: with any other body, path or me
   for (const method of ['GET', 'DELETE'])
     assert.equal((await fetch(`${first.origin}/mcp`, { method, headers })).status, 400, method)
   assert.equal(first.reached.length, reached)
+})
+
+test("a replica's credential is for one purpose: those for other purposes admit nobody and count as no request of a replica", async t => {
+  const limit = { per: 'Caller', counts: 'requests', limit: 1, everyMs: 86_400_000, burst: 1 } as const
+  const [first] = await twoReplicas(t, { ...RULES, auth: TOKENS, rateLimits: [limit] })
+  const ping = { method: 'ping' }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...ping })
+  const request = { method: 'POST', path: '/mcp', body }
+  const credentials = createInternalCredentials(KEY, createManualClock(NOW))
+  for (const purpose of ['forwarded', 'router'] as const) {
+    const headers = { authorization: credentials.issue(purpose, request) }
+    assert.equal((await send(first.origin, ping, { headers })).status, 400, purpose)
+  }
+  const statusOf = async (purpose: 'forwarded' | 'caller' | 'router') => {
+    const headers = { 'portolan-forwarded': credentials.issue(purpose, request) }
+    return (await send(first.origin, ping, { token: RED, headers })).status
+  }
+  const statuses: number[] = []
+  for (const purpose of ['forwarded', 'caller', 'router', 'forwarded'] as const)
+    statuses.push(await statusOf(purpose))
+  assert.deepEqual(statuses, [200, 200, 429, 200])
 })
 
 test('a request that a replica forwards is counted once, by that replica; one that only claims to be forwarded is counted', async t => {

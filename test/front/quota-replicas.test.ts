@@ -178,18 +178,16 @@ test('only the routers of the gateway exchange counts, with one request for one 
   const url = `http://127.0.0.1:${first.port}/quotas`
   const cursor = { router: 'forged', revision: 1, hasAll: true }
   const body = JSON.stringify({ report: { cursor, isWhole: true, limits: [] } })
-  const signed = (key: string, of = body) =>
-    createInternalCredentials(key, createManualClock(NOW)).issue('', {
-      method: 'POST',
-      path: '/quotas',
-      body: of,
-    })
+  const signed = (key: string, of = body, purpose: 'router' | 'caller' = 'router') => {
+    const request = { method: 'POST', path: '/quotas', body: of }
+    return createInternalCredentials(key, createManualClock(NOW)).issue(purpose, request)
+  }
   const post = async (authorization: string, of = body) => {
     const answer = await fetch(url, { method: 'POST', headers: { authorization }, body: of })
     return { status: answer.status, text: await answer.text() }
   }
   assert.equal((await post(signed(KEY))).status, 200)
-  for (const authorization of ['', `Bearer ${RED}`, signed('another key')])
+  for (const authorization of ['', `Bearer ${RED}`, signed('another key'), signed(KEY, body, 'caller')])
     assert.equal((await post(authorization)).status, 400)
   assert.equal((await post(signed(KEY), body.replace('forged', 'gorged'))).status, 400)
   for (const broken of [

@@ -50,7 +50,7 @@ export function createRemoteReader({
       const params = { uri: listedHandle(handle) }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params })
       const request = { method: 'POST', path: '/mcp', body } as const
-      const headers = { ...HEADERS, authorization: credentials.issue(identityId, request) }
+      const headers = { ...HEADERS, authorization: credentials.issue('caller', request, identityId) }
       try {
         await proofs.check(origin)
         const answer = await agent.request({ ...request, origin, headers, signal })
