@@ -95,7 +95,11 @@ test('a text that was signed for one purpose is invalid for another', () => {
     const mark = signer.mark(kind, 1_000)
     for (const other of kinds) assert.equal(signer.readMark(other, mark) !== undefined, other === kind)
     assert.equal(sessions.find(mark), undefined)
-    assert.equal(sessions.find(mark.slice(mark.indexOf('.') + 1)), undefined)
+    const signed = mark.slice(mark.indexOf('.') + 1)
+    for (const id of [signed, `${kind} ${signed}`]) {
+      assert.equal(sessions.find(id), undefined, id)
+      assert.equal(sessions.ownerOf(id), undefined, id)
+    }
     assert.equal(signer.readMark(kind, mark.slice(0, mark.indexOf('.') + 1) + sessions.issue()), undefined)
     assert.equal(signer.claimsOurs(mark), true)
     const others = createSessions({ key: 'l', owner: 'o', clock: createManualClock(0) }).signer

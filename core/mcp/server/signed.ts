@@ -1,6 +1,7 @@
 /** Signed tokens that name their owner (session ids, ids of questions, `requestState` of held calls), and sealed texts of upstreams. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../async.ts'
+import { deriveKey } from '../../derived-key.ts'
 
 /** `state`: requestState of a held call; `again`: requestState of a call to be repeated; `ask`: id of a question to a client. */
 export type MarkKind = 'state' | 'again' | 'ask'
@@ -62,9 +63,15 @@ export function createSigner({
   owner: string
   clock: Clock
 }): Signer {
-  const sign = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
+  const signSession = signingFor(key, 'session id')
+  const signIdentity = signingFor(key, 'identity')
+  const signMark: Readonly<Record<MarkKind, Sign>> = {
+    state: signingFor(key, 'mark: state'),
+    again: signingFor(key, 'mark: again'),
+    ask: signingFor(key, 'mark: ask'),
+  }
   // The beginning of each mark and sealed text names the key, without revealing it.
-  const prefix = `${MARKER}${sign('portolan key name').slice(0, KEY_NAME_LENGTH)}`
+  const prefix = `${MARKER}${signingFor(key, 'key name')('').slice(0, KEY_NAME_LENGTH)}`
 
   const newText = (lifeMs: number) =>
     `${owner}.${randomBytes(NONCE_BYTES).toString('base64url')}.${(clock.now() + lifeMs).toString(36)}`
@@ -72,12 +79,11 @@ export function createSigner({
   function readMark(kind: MarkKind, text: unknown): Signed | undefined {
     const beginning = `${prefix}${LETTERS[kind]}.`
     if (typeof text !== 'string' || !text.startsWith(beginning)) return undefined
-    // The signed text begins with the kind and a space, which session ids never contain.
-    const signed = read(text.slice(beginning.length), rest => sign(`${kind} ${rest}`))
+    const signed = read(text.slice(beginning.length), signMark[kind])
     return signed && signed.expires > clock.now() ? signed : undefined
   }
 
-  const sealKey = createHmac('sha256', key).update('portolan seal').digest()
+  const sealKey = deriveKey(key, 'seal')
   const sealPrefix = `${prefix}${SEALED}.`
 
   return {
@@ -95,14 +101,13 @@ export function createSigner({
     },
     session(lifeMs, note) {
       const text = note === '' ? newText(lifeMs) : `${newText(lifeMs)}.${note}`
-      return `${text}.${sign(text)}`
+      return `${text}.${signSession(text)}`
     },
-    readSession: text => read(text, sign),
-    // The beginning differs from that of every signed text, so that a fingerprint is never a valid signature.
-    fingerprint: text => sign(`identity ${text}`).slice(0, FINGERPRINT_LENGTH),
+    readSession: text => read(text, signSession),
+    fingerprint: text => signIdentity(text).slice(0, FINGERPRINT_LENGTH),
     mark(kind, lifeMs) {
       const text = newText(lifeMs)
-      return `${prefix}${LETTERS[kind]}.${text}.${sign(`${kind} ${text}`)}`
+      return `${prefix}${LETTERS[kind]}.${text}.${signMark[kind](text)}`
     },
     readMark,
     claimsOurs: text => typeof text === 'string' && text.startsWith(prefix),
@@ -119,6 +124,13 @@ export function createSigner({
   }
 }
 
+type Sign = (text: string) => string
+
+function signingFor(key: string | Uint8Array, purpose: string): Sign {
+  const derived = deriveKey(key, purpose)
+  return text => createHmac('sha256', derived).update(text).digest('base64url')
+}
+
 function decrypt(key: Buffer, bytes: Buffer, context: string): string | undefined {
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
@@ -131,7 +143,7 @@ function decrypt(key: Buffer, bytes: Buffer, context: string): string | undefine
 }
 
 /** Reads a signed token. Undefined if it is malformed or its signature is wrong; does not check whether it has expired. */
-function read(text: string, sign: (text: string) => string): Signed | undefined {
+function read(text: string, sign: Sign): Signed | undefined {
   if (text.length > MAX_TEXT_LENGTH) return undefined
   const end = text.lastIndexOf('.')
   const [owner, nonce, expiry, note = '', more] = text.slice(0, end).split('.')

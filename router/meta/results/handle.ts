@@ -1,6 +1,7 @@
 /** Handles of stored results: `portolan|result/<owner>/<id>?from=<byte>`. The id proves that one of our replicas made it. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { exposedUri, resourcePath } from '../../../core/catalog/names.ts'
+import { deriveKey } from '../../../core/derived-key.ts'
 
 export type Handle = {
   /** The process that stores the result. */
@@ -47,9 +48,10 @@ export function parseHandle(text: string): Handle | undefined {
 
 /** `key`: the same at all replicas. An id is a random nonce, and the first bytes of an HMAC of it, the owner and the caller. */
 export function createHandleSigner(key: string | Uint8Array): HandleSigner {
+  const derived = deriveKey(key, 'handle of a result')
   const proofOf = (owner: string, nonce: Buffer, identityId: string): Buffer =>
-    createHmac('sha256', key)
-      .update(`portolan result ${owner} ${nonce.toString('hex')} ${identityId}`)
+    createHmac('sha256', derived)
+      .update(`${owner} ${nonce.toString('hex')} ${identityId}`)
       .digest()
       .subarray(0, PROOF_BYTES)
   return {
