@@ -1,12 +1,15 @@
 /** The stream `/events` of the admin port, by which the operator hears at once what calls wait for; `/status` has the same. */
 import type { FastifyReply } from 'fastify'
+import { peerAddress } from '../../core/addresses.ts'
 import type { Clock, Timer } from '../../core/async.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import type { WakeRequests } from '../waking/wake-requests.ts'
 import { type App, respond } from './app.ts'
 
-/** The leading operator has one; its predecessor's may not be closed yet. */
-const MAX_STREAMS = 8
+/** Any pod that reaches the port may open streams: those of one address leave enough for the operator's. */
+const MAX_STREAMS = 64
+/** The leading operator has one; earlier ones of it may not be closed yet. */
+const MAX_STREAMS_OF_ADDRESS = 4
 const BEAT_MS = 15_000
 /** A reader that lags behind by more is cut off: it reads `/status` when it connects again. */
 const MAX_UNREAD_BYTES = 1024 * 1024
@@ -21,13 +24,15 @@ export function addEvents(
   changing: readonly Changing[],
   clock: Clock,
 ): void {
-  let open = 0
-  fastify.get('/events', (_request, reply) => {
-    if (open >= MAX_STREAMS)
-      return respond(reply, 503, TRANSPORT_ERROR, `There are ${MAX_STREAMS} streams of events already.`)
-    open++
+  const open: (string | undefined)[] = []
+  fastify.get('/events', ({ raw: { socket } }, reply) => {
+    const address = peerAddress(socket)
+    const ofAddress = open.filter(other => other === address).length
+    if (open.length >= MAX_STREAMS || ofAddress >= MAX_STREAMS_OF_ADDRESS)
+      return respond(reply, 503, TRANSPORT_ERROR, 'There are too many streams of events already.')
+    open.push(address)
     reply.hijack()
-    stream(reply, wakes, changing, clock, draining, () => open--)
+    stream(reply, wakes, changing, clock, draining, () => open.splice(open.indexOf(address), 1))
   })
 }
 

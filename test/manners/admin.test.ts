@@ -1,6 +1,8 @@
 /** A gateway's servers at its admin port, which only callers with a valid token may use. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { type TestContext, test } from 'node:test'
 import { createLog } from '../../core/log.ts'
 import { ANONYMOUS } from '../../core/mcp/identity.ts'
 import { startRouter } from '../../router/router.ts'
@@ -11,27 +13,7 @@ import { SERVERS } from '../meta/servers.ts'
 import { until } from '../support/until.ts'
 
 test('servers at the admin port need a valid token; /debug/users needs none, but refuses web pages', async t => {
-  const source = createInProcessSource()
-  source.publish(snapshotOf(SERVERS, { exposeServers: false }, 1))
-  const router = await startRouter({
-    source,
-    connect: () => upstreamOf(echo),
-    host: '127.0.0.1',
-    port: 0,
-    log: createLog({ level: 'silent' }),
-    admin: {
-      host: '127.0.0.1',
-      port: 0,
-      pod: 'tools-gateway-0',
-      gateway: 'tools',
-      missing: () => [],
-      authenticate: async shown =>
-        shown === 'Bearer good' ? ANONYMOUS : { status: 401, reason: 'UnknownToken', message: 'No.' },
-    },
-  })
-  t.after(() => router.close(0))
-  await until(() => router.catalog())
-  const origin = `http://127.0.0.1:${router.adminAddress?.port}`
+  const origin = await startAdmin(t)
   const url = `${origin}/servers/forge/mcp`
   const good = { authorization: 'Bearer good' }
   assert.equal((await post(url, legacy('ping'), good)).status, 200)
@@ -54,3 +36,47 @@ test('servers at the admin port need a valid token; /debug/users needs none, but
   assert.equal((await end({})).status, 404)
   assert.equal((await end({ origin: 'http://localhost' })).status, 403)
 })
+
+test('readers of /events at one address leave streams for other addresses, such as the operator', async t => {
+  const origin = await startAdmin(t)
+  const others: IncomingMessage[] = []
+  for (let count = 0; count < 9; count++) others.push(await openEvents(t, origin, '127.0.0.2'))
+  const opened = others.filter(({ statusCode }) => statusCode === 200)
+  assert.equal(opened.length, 4)
+  assert.equal((await openEvents(t, origin, '127.0.0.1')).statusCode, 200)
+  opened[0]?.destroy()
+  await until(async () => (await openEvents(t, origin, '127.0.0.2')).statusCode === 200)
+})
+
+/** Requests the stream from an address of this machine. */
+async function openEvents(t: TestContext, origin: string, localAddress: string): Promise<IncomingMessage> {
+  const sent = request(`${origin}/events`, { localAddress, agent: false }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  t.after(() => response.destroy())
+  return response.on('error', () => {}).resume()
+}
+
+/** Starts a router and resolves with the origin of its admin port. */
+async function startAdmin(t: TestContext): Promise<string> {
+  const source = createInProcessSource()
+  source.publish(snapshotOf(SERVERS, { exposeServers: false }, 1))
+  const router = await startRouter({
+    source,
+    connect: () => upstreamOf(echo),
+    host: '127.0.0.1',
+    port: 0,
+    log: createLog({ level: 'silent' }),
+    admin: {
+      host: '127.0.0.1',
+      port: 0,
+      pod: 'tools-gateway-0',
+      gateway: 'tools',
+      missing: () => [],
+      authenticate: async shown =>
+        shown === 'Bearer good' ? ANONYMOUS : { status: 401, reason: 'UnknownToken', message: 'No.' },
+    },
+  })
+  t.after(() => router.close(0))
+  await until(() => router.catalog())
+  return `http://127.0.0.1:${router.adminAddress?.port}`
+}
