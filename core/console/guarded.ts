@@ -6,6 +6,8 @@ const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
 /** Values of Sec-Fetch-Site for requests that our own page or the user caused; absent from programs other than browsers. */
 const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])
 
+const FOREIGN_PAGE = 'Only programs of this machine, and pages of this address, may request this.'
+
 /** The headers of every answer of the console. */
 export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -25,9 +27,8 @@ export function isOnThisMachine(request: IncomingMessage): boolean {
 /** Why a request for data is refused; undefined if it is not. Other pages on this machine have another port, and so another origin. */
 export function foreignPage({ headers }: IncomingMessage): string | undefined {
   const { origin, host } = headers
-  if (origin !== undefined && !isOwnOrigin(origin, host))
-    return 'Only pages of this console may request this.'
-  return OWN_SITES.has(headers['sec-fetch-site']) ? undefined : 'Only pages of this console may request this.'
+  if (origin !== undefined && !isOwnOrigin(origin, host)) return FOREIGN_PAGE
+  return OWN_SITES.has(headers['sec-fetch-site']) ? undefined : FOREIGN_PAGE
 }
 
 /** Why an action is refused; undefined if it is not. For this content type, a browser first sends a foreign page's preflight request, which is refused. */

@@ -1,6 +1,6 @@
 /** The admin port of a router in a cluster: health, metrics, status, and the catalog and server endpoints for sidecars. */
 import { peerAddress } from '../../core/addresses.ts'
-import { isOnThisMachine } from '../../core/console/guarded.ts'
+import { foreignPage, isLoopbackName, isOnThisMachine } from '../../core/console/guarded.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
@@ -111,9 +111,12 @@ export async function serveAdmin(options: AdminOptions): Promise<HttpServer> {
   return app.listen(options.host, options.port)
 }
 
-const onlyHere: OnRequest = (request, reply, done) => {
-  if (isOnThisMachine(request.raw)) done()
-  else respond(reply, 403, TRANSPORT_ERROR, 'This page is served to callers on this machine only.')
+const onlyHere: OnRequest = ({ raw }, reply, done) => {
+  // A page whose host name was made to resolve to a forwarded port (DNS rebinding) is on this machine, but has another host name.
+  const isHere = isOnThisMachine(raw) && isLoopbackName(raw.headers.host)
+  const problem = isHere ? foreignPage(raw) : 'This page is served to callers on this machine only.'
+  if (problem === undefined) done()
+  else respond(reply, 403, TRANSPORT_ERROR, problem)
 }
 
 /** Admits only ServiceAccounts that the gateway's `auth` admits too: a pod gets nothing through its router that it would not get directly. */

@@ -1,7 +1,7 @@
 /** A gateway's servers at its admin port, which only callers with a valid token may use. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../core/log.ts'
 import { ANONYMOUS } from '../../core/mcp/identity.ts'
@@ -48,9 +48,29 @@ test('readers of /events at one address leave streams for other addresses, such 
   await until(async () => (await openEvents(t, origin, '127.0.0.2')).statusCode === 200)
 })
 
+test('/debug/users is for programs of this machine: not for pages of other sites, nor for what a proxy passes on', async t => {
+  const origin = await startAdmin(t)
+  const { host } = new URL(origin)
+  const statusOf = async (headers: Record<string, string>, localAddress = '127.0.0.1') =>
+    (await get(t, `${origin}/debug/users`, { headers, localAddress })).statusCode
+  for (const name of [host, host.replace('127.0.0.1', 'localhost'), '[::1]'])
+    assert.equal(await statusOf({ host: name }), 200, name)
+  assert.equal(await statusOf({ host, origin }), 200)
+  // A page whose host name was made to resolve to a forwarded port.
+  for (const name of ['rebound.example', `rebound.example:${new URL(origin).port}`, '10.1.2.3'])
+    assert.equal(await statusOf({ host: name }), 403, name)
+  for (const from of ['http://rebound.example', 'http://localhost:1', 'null'])
+    assert.equal(await statusOf({ host, origin: from }), 403, from)
+  assert.equal(await statusOf({ host, 'sec-fetch-site': 'cross-site' }), 403)
+})
+
 /** Requests the stream from an address of this machine. */
 async function openEvents(t: TestContext, origin: string, localAddress: string): Promise<IncomingMessage> {
-  const sent = request(`${origin}/events`, { localAddress, agent: false }).end()
+  return get(t, `${origin}/events`, { localAddress })
+}
+
+async function get(t: TestContext, url: string, options: RequestOptions): Promise<IncomingMessage> {
+  const sent = request(url, { ...options, agent: false }).end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   t.after(() => response.destroy())
   return response.on('error', () => {}).resume()
