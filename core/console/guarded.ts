@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import { JSON_TYPE } from '../mcp/server/post-response.ts'
 
-const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/
+/** No other address of 127.0.0.0/8: proxies of service meshes pass connections of other pods on from 127.0.0.6. */
+const LOOPBACK_ADDRESSES: ReadonlySet<unknown> = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1'])
 /** Values of Sec-Fetch-Site for requests that our own page or the user caused; absent from programs other than browsers. */
 const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none'])
 
@@ -21,7 +22,7 @@ export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
 
 /** Whether the connection comes from this machine. */
 export function isOnThisMachine(request: IncomingMessage): boolean {
-  return LOOPBACK_ADDRESS.test(request.socket.remoteAddress ?? '')
+  return LOOPBACK_ADDRESSES.has(request.socket.remoteAddress)
 }
 
 /** Why a request for data is refused; undefined if it is not. Other pages on this machine have another port, and so another origin. */

@@ -62,6 +62,8 @@ test('/debug/users is for programs of this machine: not for pages of other sites
   for (const from of ['http://rebound.example', 'http://localhost:1', 'null'])
     assert.equal(await statusOf({ host, origin: from }), 403, from)
   assert.equal(await statusOf({ host, 'sec-fetch-site': 'cross-site' }), 403)
+  // The address from which Istio's proxies connect to the containers of their pod.
+  assert.equal(await statusOf({ host }, '127.0.0.6'), 403, 'from 127.0.0.6')
 })
 
 /** Requests the stream from an address of this machine. */
