@@ -11,7 +11,7 @@ import type { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import type { InternalCredentials } from '../access/internal-credential.ts'
-import { createReplicaProofs } from './replica-proofs.ts'
+import { createReplicaProofs, type ReplicaProofs } from './replica-proofs.ts'
 import { createSilence } from './silence.ts'
 
 export type Replicas = {
@@ -87,7 +87,7 @@ export function createReplicas(
     bodyTimeout: 0,
   })
   const silence = createSilence(agent, clock)
-  const proofs = createReplicaProofs(agent, credentials, clock)
+  const send = sendingWith(agent, createReplicaProofs(agent, credentials, clock))
   return {
     async ask({ repeatable = false, ...sent }, raw) {
       const { origin } = sent
@@ -100,24 +100,20 @@ export function createReplicas(
       const stopWatching = silence.watch(origin, () =>
         silent.abort(new Error('the replica does not answer health checks')),
       )
-      let isProven = false
       try {
-        await proofs.check(origin)
-        isProven = true
-        const answer = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
+        const answer = await send(sent, signal)
         if (answer.headers[ENDING] !== undefined) onGone(origin, 'ending')
         raw.writeHead(answer.statusCode, passedOn(answer.headers))
         for await (const chunk of answer.body) if (!raw.write(chunk)) await once(raw, 'drain', { signal })
         raw.end()
       } catch (error) {
-        const reason = goneReason(error) ?? (isProven ? undefined : 'unreachable')
-        const gone = stopSignal.aborted ? undefined : silent.signal.aborted ? 'silent' : reason
+        const gone = stopSignal.aborted ? undefined : silent.signal.aborted ? 'silent' : goneReason(error)
         if (gone) {
           log.warn({ owner: origin, error: messageOf(error) }, 'another replica is gone')
           onGone(origin, gone)
         }
         // A request that a silent replica has received may still take effect.
-        if (gone && !raw.headersSent && (gone !== 'silent' || repeatable || !isProven)) return false
+        if (gone && !raw.headersSent && (gone !== 'silent' || repeatable)) return false
         endOrDestroy(raw, isStream, stopSignal)
       } finally {
         stopWatching()
@@ -127,8 +123,7 @@ export function createReplicas(
     async notify(sent) {
       const signal = AbortSignal.any([AbortSignal.timeout(NOTIFY_TIMEOUT_MS), draining])
       try {
-        await proofs.check(sent.origin)
-        const { body } = await agent.request({ ...sent, headers: passedOn(sent.headers), signal })
+        const { body } = await send(sent, signal)
         await body.dump()
       } catch (error) {
         log.debug({ owner: sent.origin, error: messageOf(error) }, 'a message to another replica failed')
@@ -139,6 +134,18 @@ export function createReplicas(
   }
 }
 
+/** Sends requests to replicas that have proved that they are some; otherwise nothing, and rejects with `Unproven`. */
+function sendingWith(agent: Agent, proofs: ReplicaProofs) {
+  return async (sent: Sent, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    await proofs.check(sent.origin).catch(cause => {
+      throw new Unproven(messageOf(cause), { cause })
+    })
+    return agent.request({ ...sent, headers: passedOn(sent.headers), signal })
+  }
+}
+
+class Unproven extends Error {}
+
 /** An open event stream just ends: its client reconnects. */
 function endOrDestroy(raw: ServerResponse, isStream: boolean, signal: AbortSignal): void {
   if (isStream && raw.headersSent) raw.end()
@@ -148,6 +155,7 @@ function endOrDestroy(raw: ServerResponse, isStream: boolean, signal: AbortSigna
 
 /** Returns undefined if the replica may have received the request. */
 function goneReason(error: unknown): Gone | undefined {
+  if (error instanceof Unproven) return goneReason(error.cause) ?? 'unreachable'
   const { code = '' } = error as { code?: string }
   if (code === 'ECONNREFUSED') return 'refused'
   const unreachable = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)
