@@ -1,7 +1,7 @@
 /** One manifest in, one manifest or all of its problems out. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseManifest } from './parse.ts'
+import { parseManifest, parseStored } from './parse.ts'
 
 const server = (spec: unknown, name: unknown = 'files') => ({
   apiVersion: 'portolan.dev/v1alpha1',
@@ -118,6 +118,37 @@ test('fields that the API server adds to an object are accepted', () => {
     ],
   }
   assert.deepEqual(problemsOf({ ...server({ npm: { package: 'a' } }), metadata, status }), [])
+})
+
+test('a status that another version wrote does not make an object of the API server invalid', () => {
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Ready',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  const stored = (status: unknown, spec: object = { npm: { package: 'a' } }) => {
+    const { manifest, problems } = parseStored({ ...server(spec), status })
+    return manifest?.kind === 'McpServer' ? (manifest.status ?? 'none') : problems?.map(({ path }) => path)
+  }
+  const counts = { replicas: { wanted: 1 }, resources: 2 }
+  const known = { conditions: [condition], ...counts }
+  const more = {
+    ...known,
+    conditions: [{ ...condition, later: 1 }],
+    replicas: { wanted: 1, later: {} },
+    later: [],
+  }
+  assert.deepEqual(stored(known), known)
+  assert.deepEqual(stored(more), known)
+  assert.deepEqual(stored({ ...more, resources: 'two' }), {
+    conditions: [condition],
+    replicas: { wanted: 1 },
+  })
+  assert.deepEqual(stored({ ...more, conditions: [{ ...condition, status: 'Later' }] }), counts)
+  assert.equal(stored('later'), 'none')
+  assert.deepEqual(stored(more, { npm: { package: 'a' }, later: 1 }), ['spec.later'])
 })
 
 test('other kinds of Kubernetes are skipped, misspelt ones of ours are not', () => {

@@ -2,7 +2,7 @@
 import type * as z from 'zod'
 import { type ConfigMap, configMapSchema } from './config-map.ts'
 import { type McpGateway, mcpGatewaySchema } from './gateway.ts'
-import { explain, type ManifestProblem, problem, toProblems } from './issues.ts'
+import { explain, type ManifestProblem, type Path, problem, toProblems } from './issues.ts'
 import { nearestWord } from './nearest.ts'
 import { API_GROUP, API_VERSION } from './object-meta.ts'
 import { SERVER_RULES } from './rules.ts'
@@ -43,6 +43,32 @@ export function parseManifest(value: unknown): ParsedManifest {
     return { skipped: { apiVersion, kind } }
   }
   return { problems: [wrongKind(apiVersion, kind)] }
+}
+
+/**
+ * Parses an object of the API server, where another version of the operator may have written the status. Fields of the status that this version
+ * does not know are left out, and fields that it cannot read count as absent.
+ */
+export function parseStored(value: object): ParsedManifest {
+  let given = value
+  // First without unknown fields, then without the other wrong fields, then without any status.
+  for (const depth of [Number.POSITIVE_INFINITY, 2, 1]) {
+    const parsed = parseManifest(given)
+    const wrong = (parsed.problems ?? []).filter(({ at }) => at[0] === 'status')
+    if (wrong.length === 0) return parsed
+    const left = wrong.filter(({ reason }) => reason === 'UnknownField' || depth <= 2)
+    given = left.reduce((rest, { at }) => without(rest, at.slice(0, depth)), given)
+  }
+  return parseManifest(given)
+}
+
+/** A copy without the field at a path, if it exists. */
+function without<T>(value: T, [step = '', ...rest]: Path): T {
+  if (typeof value !== 'object' || value === null) return value
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
+  if (rest.length === 0) delete copy[step]
+  else copy[step] = without(copy[step], rest)
+  return copy as T
 }
 
 function check(schema: z.ZodType<Manifest>, given: object, isServer: boolean): ParsedManifest {

@@ -4,7 +4,7 @@ import { inspectScript } from '../../core/code/inspect-script.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
-import { parseManifest } from '../../crds/parse.ts'
+import { parseStored } from '../../crds/parse.ts'
 import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
 
@@ -37,7 +37,7 @@ export function createManifests(): Manifests {
 }
 
 function read<Manifest>(object: KubeObject): Parsed<Manifest> {
-  const { manifest, problems = [] } = parseManifest(object)
+  const { manifest, problems = [] } = parseStored(object)
   return manifest ? { manifest: manifest as Manifest } : { problems }
 }
 
