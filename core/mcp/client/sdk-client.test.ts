@@ -68,3 +68,17 @@ for (const [title, behaviour, expected] of faults)
 test('a closed port is a fault upstream_unreachable', async () => {
   await assert.rejects(connectSdkClient('http://127.0.0.1:1/mcp', never), { code: 'upstream_unreachable' })
 })
+
+test('a redirect to another host or port is not followed, but reported', async t => {
+  const elsewhere = await startRude({})
+  t.after(elsewhere.close)
+  const server = await startRude({
+    initialize: response => void response.writeHead(307, { location: elsewhere.url }).end(),
+  })
+  t.after(server.close)
+  await assert.rejects(connectSdkClient(server.url, never), {
+    code: 'upstream_protocol',
+    message: 'The answer of the gateway is not MCP (HTTP 307)',
+  })
+  assert.deepEqual(elsewhere.log, [])
+})

@@ -58,7 +58,7 @@ export async function connectSdkClient(url: string, signal: AbortSignal, token?:
 
 type RequestLimits = { signal: AbortSignal; timeout: number }
 
-/** Calls `onBroken` for what the SDK only logs: the answer to a POST breaks off or is too large. */
+/** The SDK follows redirects only within an origin. Calls `onBroken` for what the SDK only logs: the answer to a POST breaks off or is too large. */
 function boundedFetch(onBroken: (fault: Fault) => void): FetchLike {
   return async (url, init) => {
     const deadline = init?.method === 'DELETE' && { signal: AbortSignal.timeout(DELETE_TIMEOUT_MS) }
