@@ -5,18 +5,92 @@ import { Fault } from '../../core/errors.ts'
 import type { connectSdkClient } from '../../core/mcp/client/sdk-client.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import type { Caches } from '../runtime/caches.ts'
-import { createGatewayProbe } from './gateway-probe.ts'
+import { createGatewayProbe, HANDSHAKE_REPEAT_MS } from './gateway-probe.ts'
 
 const KEY = 'team/tools'
 type Client = Awaited<ReturnType<typeof connectSdkClient>>
 
 test('a handshake that was aborted is made again, and does not count as one with the new Deployment', async () => {
-  let generation = 1
-  let connect = async (): Promise<Client> => ({ close: async () => {} }) as unknown as Client
+  const { probe, reconcile, objects, answers } = begin()
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
+  objects.deployment.generation = 2
+  const stop = new AbortController()
+  answers(async () => {
+    stop.abort()
+    throw new Fault('cancelled', 'the operator ends')
+  })
+  await assert.rejects(reconcile(stop.signal))
+  answers(nobody)
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, UNREACHABLE)
+})
+
+test('a changed Service or NetworkPolicy is checked by a new handshake', async () => {
+  const { probe, reconcile, objects, answers } = begin()
+  await reconcile()
+  answers(nobody)
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
+  objects.service.resourceVersion = '2'
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, UNREACHABLE)
+  objects.policy.generation = 2
+  answers(client)
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
+})
+
+test('a handshake that succeeded is repeated every few minutes, and one failure is tried again first', async () => {
+  const { probe, reconcile, clock, answers } = begin()
+  await reconcile()
+  answers(nobody)
+  clock.advance(HANDSHAKE_REPEAT_MS - 1)
+  assert.deepEqual(await reconcile(), { afterMs: 1 })
+  clock.advance(1)
+  const { afterMs = 0 } = (await reconcile()) ?? {}
+  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
+  assert.ok(afterMs > 0 && afterMs < 1_000)
+  clock.advance(afterMs)
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, UNREACHABLE)
+})
+
+test('a gateway that asks the operator for credentials answers, and is not asked more often', async () => {
+  const { probe, reconcile, answers } = begin({ spec: { auth: {} } })
+  let asked = 0
+  answers(async () => {
+    asked++
+    throw new Fault('upstream_auth_required', 'who are you?')
+  })
+  await reconcile()
+  await reconcile()
+  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
+  assert.equal(asked, 1)
+})
+
+const never = new AbortController().signal
+const client = async (): Promise<Client> => ({ close: async () => {} }) as unknown as Client
+const nobody = async (): Promise<Client> => {
+  throw new Fault('upstream_unreachable', 'nobody answers')
+}
+const UNREACHABLE = { ok: false, message: 'nobody answers' }
+
+/** A probe of a gateway whose router is available. `answers` sets what a handshake does. */
+function begin(gateway: object = {}) {
+  let connect = client
+  const objects = {
+    deployment: { uid: 'a', generation: 1 },
+    service: { uid: 'b', resourceVersion: '1' },
+    policy: { uid: 'c', generation: 1 },
+  }
+  const { deployment, service, policy } = objects
   const none = { get: () => undefined, onChange: () => () => {} }
   const caches = {
-    gateways: { ...none, get: () => ({}) },
-    deployments: { get: () => ({ metadata: { uid: 'a', generation }, status: { availableReplicas: 1 } }) },
+    gateways: { ...none, get: () => gateway },
+    deployments: { get: () => ({ metadata: deployment, status: { availableReplicas: 1 } }) },
+    services: { get: () => ({ metadata: service }) },
+    networkPolicies: { get: () => ({ metadata: policy }) },
     configMaps: none,
     podsOf: () => [],
     onOwnedChange: () => {},
@@ -26,20 +100,11 @@ test('a handshake that was aborted is made again, and does not count as one with
     ...{ caches, clock, random: () => 0.5, onChange: () => {} },
     connect: () => connect(),
   })
-  const reconcile = (signal: AbortSignal) => probe.controller.reconcile(KEY, signal)
-  const never = new AbortController().signal
-  await reconcile(never)
-  assert.deepEqual(probe.last(KEY)?.handshake, { ok: true })
-  generation = 2
-  const stop = new AbortController()
-  connect = async () => {
-    stop.abort()
-    throw new Fault('cancelled', 'the operator ends')
+  return {
+    ...{ probe, clock, objects },
+    reconcile: (signal = never) => probe.controller.reconcile(KEY, signal),
+    answers: (next: typeof client) => {
+      connect = next
+    },
   }
-  await assert.rejects(reconcile(stop.signal))
-  connect = async () => {
-    throw new Fault('upstream_unreachable', 'nobody answers')
-  }
-  await reconcile(never)
-  assert.deepEqual(probe.last(KEY)?.handshake, { ok: false, message: 'nobody answers' })
-})
+}

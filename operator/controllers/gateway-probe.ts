@@ -25,6 +25,8 @@ const POLL_MS = 30_000
 /** A router needs a moment to load a change. */
 const CHANGED_POLL_MS = 200
 const HANDSHAKE_LIMIT_MS = 5_000
+/** How often a handshake that succeeded is repeated although nothing has changed that the operator sees. */
+export const HANDSHAKE_REPEAT_MS = 3 * 60_000
 const HANDSHAKE_RETRY = { firstMs: 200, longestMs: 60_000 }
 
 /** Result of probing a gateway. */
@@ -48,7 +50,7 @@ export type GatewayProbeOptions = Pick<OperatorContext, 'caches' | 'clock' | 'ra
 type Memory = {
   first: PromiseWithResolvers<Seen>
   seen?: Seen
-  /** Uid and generation of the Deployment at the last handshake. */
+  /** Versions of the objects that calls pass through, at the last handshake. */
   handshakeState?: string
   failures: number
   nextHandshakeAt: number
@@ -89,7 +91,7 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
     memory.first.resolve(seen)
     if (changed) options.onChange(key)
     const pollMs = behind ? BEHIND_POLL_MS : POLL_MS
-    const handshakeMs = seen.handshake && !seen.handshake.ok ? memory.nextHandshakeAt - clock.now() : pollMs
+    const handshakeMs = seen.handshake ? memory.nextHandshakeAt - clock.now() : pollMs
     return { afterMs: Math.max(Math.min(pollMs, handshakeMs), 0) }
   }
   return {
@@ -178,7 +180,10 @@ export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: st
   return version === undefined ? undefined : Number(version)
 }
 
-/** One MCP handshake for each state of the Deployment, repeated while it fails. Returns undefined while no router is available. */
+/**
+ * One MCP handshake for each state of the Deployment, Service and NetworkPolicy, repeated soon while it fails, and seldom otherwise. Returns
+ * undefined while no router is available.
+ */
 async function handshakeWith(
   options: GatewayProbeOptions,
   key: string,
@@ -187,20 +192,27 @@ async function handshakeWith(
 ): Promise<Seen['handshake']> {
   const { caches, clock } = options
   const { namespace, name } = placeOf(key)
-  const { metadata, status } = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`) ?? {}
+  const object = `${namespace}/${gatewayObjectName(name)}`
+  const { metadata, status } = caches.deployments.get(object) ?? {}
   if (!status?.availableReplicas) {
     memory.handshakeState = undefined
     memory.failures = 0
     return undefined
   }
-  const state = `${metadata?.uid} ${metadata?.generation}`
-  const last = memory.seen?.handshake
-  if (last && memory.handshakeState === state && (last.ok || clock.now() < memory.nextHandshakeAt))
-    return last
+  const service = caches.services.get(object)?.metadata
+  const policy = caches.networkPolicies.get(object)?.metadata
+  // Services have no generation.
+  const state = canonicalJson([
+    ...[metadata?.uid, metadata?.generation, policy?.uid, policy?.generation],
+    ...[service?.uid, service?.resourceVersion],
+  ])
+  const last = memory.handshakeState === state ? memory.seen?.handshake : undefined
+  if (last && clock.now() < memory.nextHandshakeAt) return last
   const handshake = await tryHandshake(options, key, memory, signal)
   // An attempt without a result, which threw, is repeated.
   memory.handshakeState = state
-  return handshake
+  // A gateway that answered until now is asked once more before it counts as unreachable.
+  return last?.ok && memory.failures === 1 ? last : handshake
 }
 
 async function tryHandshake(
@@ -220,17 +232,19 @@ async function tryHandshake(
   try {
     const client = await connect(url, limit.signal)
     await client.close()
-    memory.failures = 0
-    return { ok: true }
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
     // A gateway with `auth` refuses the operator, which has no credential. This still proves that it answers.
-    if (error.code === 'upstream_auth_required' && asksForCredentials(caches, key)) return { ok: true }
-    memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
-    return { ok: false, message: error.message }
+    if (error.code !== 'upstream_auth_required' || !asksForCredentials(caches, key)) {
+      memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
+      return { ok: false, message: error.message }
+    }
   } finally {
     limit.clear()
   }
+  memory.failures = 0
+  memory.nextHandshakeAt = clock.now() + HANDSHAKE_REPEAT_MS
+  return { ok: true }
 }
 
 function asksForCredentials({ gateways }: Pick<Caches, 'gateways'>, key: string): boolean {
