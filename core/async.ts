@@ -1,4 +1,4 @@
-/** The injected clock: tests replace it by one that they advance by hand. */
+/** The injected clock, which tests replace by one that they advance by hand, and work in turns. */
 
 export type Timer = { cancel(): void }
 
@@ -42,4 +42,19 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     })
     signal?.addEventListener('abort', stop, { once: true })
   })
+}
+
+/** The results of `work` for each item, in their order; at most `atOnce` run at the same time. */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  const left = items.entries()
+  const worker = async () => {
+    for (const [at, item] of left) results[at] = await work(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  return results
 }

@@ -1,14 +1,13 @@
 /** The console's view of the operator's caches: all gateways and servers, the routers of a gateway, manifests. */
-import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
+import type { V1Pod } from '@kubernetes/client-node'
 import type { ConsoleClusterEvents } from '../../core/console/shapes.ts'
 import { shownManifest } from '../../core/console/shown-manifest.ts'
 import type { Kube } from '../../core/kube/object.ts'
 import { isPodReady } from '../../core/kube/pod.ts'
 import type { McpServer } from '../../crds/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { gatewayObjectName } from '../plan/names.ts'
 import type { Caches } from '../runtime/caches.ts'
-import { controllerOf } from '../runtime/owner-reference.ts'
+import { type RouterPodCaches, routerPods } from '../runtime/router-pods.ts'
 import { gatewayLine, serverLine } from './cluster-lines.ts'
 
 export type ClusterView = {
@@ -31,10 +30,8 @@ export type Router = { pod: string; address: string }
 const MAX_LINES = 5_000
 /** How many routers of a gateway a page shows. */
 const MAX_ROUTERS = 16
-/** The label with which the Deployment controller tells the pods of its ReplicaSets apart. It also ends the names of these. */
-const TEMPLATE_HASH = 'pod-template-hash'
 
-type ViewCaches = Pick<Caches, 'gateways' | 'servers' | 'deployments' | 'podsOf'>
+type ViewCaches = RouterPodCaches & Pick<Caches, 'servers'>
 
 export function createClusterView(caches: ViewCaches): ClusterView {
   let version = 0
@@ -70,24 +67,6 @@ function firstOf<T extends { ready: boolean; namespace: string; name: string }>(
   return lines
     .sort((a, b) => Number(a.ready) - Number(b.ready) || (key(a) < key(b) ? -1 : 1))
     .slice(0, MAX_LINES)
-}
-
-/** Labels are not trusted, since anybody who creates pods may write them: routers receive the operator's token and people's credentials. */
-function routerPods(caches: ViewCaches, { namespace, name }: GatewayPlace): Kube<V1Pod>[] {
-  const gateway = caches.gateways.get(`${namespace}/${name}`)
-  const deployment = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`)
-  if (!gateway || !deployment || controllerOf(deployment)?.uid !== gateway.metadata.uid) return []
-  return caches.podsOf(namespace, 'router', name).filter(pod => isPodOf(deployment, pod))
-}
-
-/**
- * Whether a ReplicaSet of the Deployment controls the pod. ReplicaSets are not cached, so theirs is known by its name, and its uid is not
- * compared: garbage collection deletes a pod whose reference has another uid than the object of that name.
- */
-function isPodOf({ metadata }: Kube<V1Deployment>, pod: Kube<V1Pod>): boolean {
-  const { kind, name } = controllerOf(pod) ?? {}
-  const hash = pod.metadata.labels?.[TEMPLATE_HASH]
-  return kind === 'ReplicaSet' && Boolean(hash) && name === `${metadata.name}-${hash}`
 }
 
 function isReady(pod: Kube<V1Pod>): boolean {

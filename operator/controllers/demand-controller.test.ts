@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type McpServerInput, mcpServerSchema } from '../../crds/server.ts'
-import { startRouter } from '../../test/operator/router.ts'
+import { ofReplicaSet, startRouter } from '../../test/operator/router.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { until } from '../../test/support/until.ts'
 import type { Caches } from '../runtime/caches.ts'
 import { Demand } from './demand.ts'
-import { createDemandController, JOIN_MS } from './demand-controller.ts'
+import { createDemandController, MIN_GAP_MS } from './demand-controller.ts'
 import { createManifests } from './parsed-manifests.ts'
 
 const OURS = 'portolan.dev/v1alpha1'
 const GATEWAY = 'mcp/tools'
+/** Of a pod that somebody made with the labels of a router. */
+const FAKE = '127.0.9.39'
 const SELDOM = { afterMs: 30_000 }
 const OFTEN = { afterMs: 2_000 }
 const ASLEEP = { observedGeneration: 1, replicas: { wanted: 0, ready: 0 }, conditions: [] }
@@ -57,6 +59,29 @@ test('a router whose stream ends is polled at once, and often from then on', asy
   assert.deepEqual(await look(), OFTEN)
 })
 
+test('a router that sends one event after another is polled ten times a second at most', async t => {
+  const { look, notified, router, clock, queue } = await start(t, '127.0.9.35', ASLEEP)
+  await look()
+  await notified()
+  await look()
+  router.tells()
+  await until(() => clock.pending() >= 2)
+  clock.advance(MIN_GAP_MS - 1)
+  assert.equal(queue.depth, 0)
+  clock.advance(1)
+  assert.equal(queue.depth, 1)
+})
+
+test('a pod that only has the labels of a router is neither read nor waited for', async t => {
+  const { look, notified, router, demand } = await start(t, '127.0.9.36', ASLEEP)
+  const fake = await startRouter(t, FAKE, { streams: true })
+  await look()
+  await notified()
+  assert.deepEqual(await look(), SELDOM)
+  assert.deepEqual([fake.asked(), fake.isFollowed(), router.isFollowed()], [0, false, true])
+  assert.equal(demand.of('mcp/web', [GATEWAY], 0).isKnown, true)
+})
+
 async function start(t: TestContext, address: string, status: McpServerInput['status']) {
   const clock = createManualClock()
   const router = await startRouter(t, address, { streams: true })
@@ -77,14 +102,13 @@ async function start(t: TestContext, address: string, status: McpServerInput['st
     close()
   })
   return {
-    router,
-    demand,
+    ...{ router, demand, clock, queue },
     look: () => controller.reconcile(GATEWAY, stop.signal),
     /** Waits for an event of the stream, and takes the gateway from the queue. */
     async notified() {
       // One timer is that of the stream, or of its next attempt.
       await until(() => clock.pending() >= 2)
-      clock.advance(JOIN_MS)
+      clock.advance(MIN_GAP_MS)
       queue.done((await queue.next(stop.signal)) ?? '')
     },
   }
@@ -97,7 +121,13 @@ function cachesOf(address: string, status: McpServerInput['status']): Caches {
   const metadata = { ...place, name: 'web' }
   const server = mcpServerSchema.parse({ apiVersion: OURS, kind: 'McpServer', metadata, spec, status })
   const gateway = { apiVersion: OURS, kind: 'McpGateway', metadata: { ...place, name: 'tools' }, spec: {} }
-  const pod = { metadata: { ...place, name: 'router' }, status: { phase: 'Running', podIP: address } }
+  const owner = { apiVersion: OURS, kind: 'McpGateway', name: 'tools', uid: '1', controller: true }
+  const deployment = { metadata: { ...place, name: 'tools-gateway', ownerReferences: [owner] } }
+  const owned = { ...place, name: 'router', ...ofReplicaSet('tools-gateway') }
+  const pods = [
+    { metadata: owned, status: { phase: 'Running', podIP: address } },
+    { metadata: { ...place, name: 'fake' }, status: { phase: 'Running', podIP: FAKE } },
+  ]
   const cache = (name: string, object: object) => ({
     objects: new Map([[name, object]]),
     get: (key: string) => (key === name ? object : undefined),
@@ -106,7 +136,8 @@ function cachesOf(address: string, status: McpServerInput['status']): Caches {
   return {
     servers: cache('mcp/web', server),
     gateways: cache(GATEWAY, gateway),
-    podsOf: () => [pod],
+    deployments: cache('mcp/tools-gateway', deployment),
+    podsOf: () => pods,
     onOwnedChange: () => {},
   } as unknown as Caches
 }

@@ -1,5 +1,6 @@
 /** The demand controller: reads from the routers of each gateway how its servers are used, what calls wait for, and which logins to store. */
 import type { V1Pod } from '@kubernetes/client-node'
+import { inTurns } from '../../core/async.ts'
 import { selects } from '../../core/catalog/select.ts'
 import { type Kube, keyOf } from '../../core/kube/object.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -8,11 +9,12 @@ import { isAtRest, isScaled } from '../plan/scaling.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
+import { routerPods } from '../runtime/router-pods.ts'
 import type { Demand } from './demand.ts'
 import type { KeptLogins } from './kept-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import { RouterEvents } from './router-events.ts'
-import { type RouterLoad, readRouterLoad } from './router-report.ts'
+import { READS_AT_ONCE, type RouterLoad, readRouterLoad } from './router-report.ts'
 
 const WORKERS = 4
 /** How often routers are asked. This alone would be enough; event streams only make reactions faster. */
@@ -20,7 +22,9 @@ const POLL_MS = 2_000
 /** How often routers are asked while only a waiting call could change anything, and the streams of all routers are open to report one. */
 const IDLE_POLL_MS = 30_000
 /** Events within this time cause one poll. */
-export const JOIN_MS = 5
+const JOIN_MS = 5
+/** Minimum time between two polls of a gateway, however many events its routers send. */
+export const MIN_GAP_MS = 100
 
 export type DemandControllerOptions = Pick<OperatorContext, 'caches' | 'clock' | 'random'> & {
   manifests: Manifests
@@ -34,29 +38,36 @@ export function createDemandController(options: DemandControllerOptions): Demand
   const { caches, demand, logins, clock, random } = options
   const queue = new Queue({ clock, random })
   const events = new RouterEvents({ clock, random })
+  const polledAt = new Map<string, number>()
+  const requeue = (key: string) => {
+    const gapMs = (polledAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
+    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
+  }
   caches.gateways.onChange((before, now) => {
     const object = now ?? before
-    if (object) queue.add(keyOf(object))
+    if (object) requeue(keyOf(object))
   })
   caches.servers.onChange((before, now) => {
-    for (const key of gatewaysOf(options, now ?? before)) queue.add(key)
+    for (const key of gatewaysOf(options, now ?? before)) requeue(key)
   })
   caches.onOwnedChange(({ kind, namespace, name }) => {
-    if (kind === 'McpGateway') queue.add(`${namespace}/${name}`)
+    if (kind === 'McpGateway') requeue(`${namespace}/${name}`)
   })
   const reconcile: Controller['reconcile'] = async (key, signal) => {
     const gateway = caches.gateways.get(key)
     const servers = gateway ? reportedServers(options, gateway) : []
     if (!gateway || servers.length === 0) {
+      polledAt.delete(key)
       events.follow(key, [], () => {})
       demand.set(key, undefined, clock.now())
       return undefined
     }
+    polledAt.set(key, clock.now())
     const { namespace = '', name } = gateway.metadata
-    const pods = caches.podsOf(namespace, 'router', name).filter(isRunning)
+    const pods = routerPods(caches, { namespace, name }).filter(isRunning)
     const addresses = pods.map(({ status }) => status?.podIP ?? '')
-    events.follow(key, addresses, () => queue.addAfter(key, JOIN_MS))
-    const reports = await Promise.all(addresses.map(address => readRouterLoad(address, clock, signal)))
+    events.follow(key, addresses, () => requeue(key))
+    const reports = await inTurns(addresses, READS_AT_ONCE, address => readRouterLoad(address, clock, signal))
     signal.throwIfAborted()
     // A terminating router that no longer answers is left out. Its calls are safe: pods of servers answer calls in flight before they end.
     const counted = reports.filter((report, at) => report || !pods[at]?.metadata.deletionTimestamp)

@@ -87,7 +87,7 @@ function begin(gateway: object = {}) {
   const { deployment, service, policy } = objects
   const none = { get: () => undefined, onChange: () => () => {} }
   const caches = {
-    gateways: { ...none, get: () => gateway },
+    gateways: { ...none, get: () => ({ metadata: { uid: 'g' }, ...gateway }) },
     deployments: { get: () => ({ metadata: deployment, status: { availableReplicas: 1 } }) },
     services: { get: () => ({ metadata: service }) },
     networkPolicies: { get: () => ({ metadata: policy }) },

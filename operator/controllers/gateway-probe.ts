@@ -1,5 +1,6 @@
 /** The gateway-probe controller: reads each router's status and checks whether the gateway's URL answers an MCP handshake. */
 import type { V1Pod } from '@kubernetes/client-node'
+import { inTurns } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { feedName } from '../../core/catalog/object-names.ts'
 import { deadline, waitFor } from '../../core/deadline.ts'
@@ -15,8 +16,9 @@ import type { GatewayWorld, RouterReport } from '../plan/plan.ts'
 import type { Caches } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
+import { routerPods } from '../runtime/router-pods.ts'
 import { RouterLag } from './router-lag.ts'
-import { type RouterStatus, readRouterStatus } from './router-report.ts'
+import { READS_AT_ONCE, type RouterStatus, readRouterStatus } from './router-report.ts'
 
 const WORKERS = 4
 /** How often routers are asked while one of them is out of date, or still loads its encoder or keys. */
@@ -111,11 +113,10 @@ async function probe(
   signal: AbortSignal,
 ): Promise<{ seen: Seen; behind: boolean }> {
   const { caches, clock } = options
-  const { namespace, name } = placeOf(key)
-  const pods = caches.podsOf(namespace, 'router', name).filter(isRunning).slice(0, MAX_ROUTERS)
-  const [handshake, ...statuses] = await Promise.all([
+  const pods = routerPods(caches, placeOf(key)).filter(isRunning).slice(0, MAX_ROUTERS)
+  const [handshake, statuses] = await Promise.all([
     handshakeWith(options, key, memory, signal),
-    ...pods.map(pod => readRouterStatus(pod.status?.podIP ?? '', clock, signal)),
+    inTurns(pods, READS_AT_ONCE, pod => readRouterStatus(pod.status?.podIP ?? '', clock, signal)),
   ])
   signal.throwIfAborted()
   const newest = generationOf(caches, key) ?? 0

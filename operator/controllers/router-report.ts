@@ -19,6 +19,8 @@ import { ADMIN_PORT } from '../plan/names.ts'
 const REPORT_LIMIT_MS = 1_000
 /** The report of a thousand servers takes about 120 KB, and that of a thousand users with pods 80 KB. */
 const MAX_REPORT_BYTES = 8 * 1024 * 1024
+/** How many routers of a gateway are read at the same time. */
+export const READS_AT_ONCE = 8
 const MAX_REASON_CHARACTERS = 1_000
 const MAX_NAME_CHARACTERS = 253
 /** 16 issuers of JSON Web Tokens, and the API server. */

@@ -61,10 +61,25 @@ export async function runRouter(world: World, gateway: string, podIP: string): P
   // The operator creates it after its ServiceAccount.
   const deployment = await until(() => world.get<Kube<V1Deployment>>('apps/v1', 'Deployment', name))
   const { metadata, spec } = deployment.spec?.template ?? {}
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: `${gateway}-router` }, spec }
+  const owned = ofReplicaSet(name, metadata?.labels)
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, ...owned, name: `${gateway}-router` },
+    spec,
+  }
   const made = await world.apply(pod as KubeObject)
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }
   const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions: [ready] }
   await world.client.applyStatus({ ...made, status }, { fieldManager: 'test', force: true })
   await world.roll(name, 1)
+}
+
+/** What tells that a ReplicaSet of a Deployment controls a pod. */
+export function ofReplicaSet(deployment: string, labels: object = {}) {
+  const set = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${deployment}-6b7f`, uid: 'set' }
+  return {
+    labels: { ...labels, 'pod-template-hash': '6b7f' },
+    ownerReferences: [{ ...set, controller: true }],
+  }
 }
