@@ -12,6 +12,7 @@ import { CONDITION } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
+import { HTTP_ROUTE } from '../plan/exposure.ts'
 import { gatewayStatus, invalidGatewayStatus } from '../plan/gateway-status.ts'
 import { gatewayObjectName } from '../plan/names.ts'
 import type { GatewayPlan, GatewayPlanStatus, GatewayWorld } from '../plan/plan.ts'
@@ -41,6 +42,7 @@ const WORKERS = 2
 const JOIN_MS = 100
 /** Minimum time between two plans of a gateway: each may make every router load a new catalog. */
 const MIN_GAP_MS = 500
+const EXPOSURE_KINDS = [HTTP_ROUTE.kind, 'Ingress']
 const OWNED = {
   fields: [
     'observedGeneration',
@@ -171,15 +173,19 @@ function createGatewayReconcile(options: GatewayControllerOptions, probe: Gatewa
     plan: GatewayPlan,
     signal: AbortSignal,
   ): Promise<Blocked> => {
-    try {
+    const blocked = await unlessDenied(async () => {
       const secrets = await writers.ensureSecrets(object, plan, signal)
-      const obstacle = await writers.apply(object, plan, secrets, signal)
-      if (!obstacle) await writers.prune(object, plan, ownedBefore, signal)
-      return obstacle
-    } catch (error) {
-      if (!isDenied(error)) throw error
-      return { denied: error.message }
-    }
+      return writers.apply(object, plan, secrets, signal)
+    })
+    if (blocked && 'taken' in blocked && blocked.taken.length > 0) return blocked
+    // Objects that are not wanted any more go although others could not be written, except the way by which callers reach the gateway now.
+    const kept =
+      blocked && plan.objects.some(({ kind }) => EXPOSURE_KINDS.includes(kind)) ? EXPOSURE_KINDS : []
+    const undeleted = await unlessDenied(async () => {
+      await writers.prune(object, plan, ownedBefore, signal, kept)
+      return undefined
+    })
+    return blocked ?? undeleted
   }
 
   return async (object: Manifest, signal: AbortSignal): Promise<{ afterMs?: number }> => {
@@ -198,6 +204,15 @@ function createGatewayReconcile(options: GatewayControllerOptions, probe: Gatewa
     const after = { ...world, ...seen, ...blocked, generation: generationOf(caches, key) }
     await writers.report(object, gatewayStatus(after, plan), signal)
     return { afterMs: blocked ? OBSTACLE_RETRY_MS : plan.afterMs }
+  }
+}
+
+async function unlessDenied(write: () => Promise<Blocked>): Promise<Blocked> {
+  try {
+    return await write()
+  } catch (error) {
+    if (!isDenied(error)) throw error
+    return { denied: error.message }
   }
 }
 

@@ -33,6 +33,22 @@ test('an Ingress is created, changed and deleted as the manifest says', { skip }
   await until(async () => (await ingress(world)) === undefined)
 })
 
+test('while no HTTPRoute can be made, the Ingress stays, and other objects that are not wanted are deleted', {
+  skip,
+}, async t => {
+  const world = await createWorld(t, api().access, 'halfway')
+  const autoscaling = { minReplicas: 2, maxReplicas: 4 }
+  await expose(world, { ingress: { host: 'a.example.com' } }, { autoscaling })
+  await until(() => ingress(world))
+  await until(() => autoscaler(world))
+  await expose(world, { gatewayAPI: { parentRefs: [{ name: 'public' }] } })
+  await world.untilGateway('tools', gateway => reasonOf(gateway, 'Accepted') === 'Invalid')
+  await until(async () => (await autoscaler(world)) === undefined)
+  assert.ok(await ingress(world))
+  await expose(world, undefined)
+  await until(async () => (await ingress(world)) === undefined)
+})
+
 test('the status reports a missing Gateway API; once it is installed the route is created, and later deleted', {
   skip,
 }, async t => {
@@ -61,8 +77,15 @@ function gatewayApiFolder(): string {
   return Dir
 }
 
-function expose(world: World, expose: Expose | object): Promise<McpGateway> {
-  return world.gateway('tools', { auth, router: { replicas: 1, expose } as McpGateway['spec']['router'] })
+function expose(world: World, expose: Expose | object, more: object = {}): Promise<McpGateway> {
+  return world.gateway('tools', {
+    auth,
+    router: { replicas: 1, expose, ...more } as McpGateway['spec']['router'],
+  })
+}
+
+function autoscaler(world: World) {
+  return world.get('autoscaling/v2', 'HorizontalPodAutoscaler', 'tools-gateway')
 }
 
 function ingress(world: World) {
