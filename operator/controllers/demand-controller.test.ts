@@ -9,6 +9,7 @@ import type { Caches } from '../runtime/caches.ts'
 import { Demand } from './demand.ts'
 import { createDemandController, MIN_GAP_MS } from './demand-controller.ts'
 import { createManifests } from './parsed-manifests.ts'
+import { REPORT_LIMIT_MS } from './router-report.ts'
 
 const OURS = 'portolan.dev/v1alpha1'
 const GATEWAY = 'mcp/tools'
@@ -80,6 +81,24 @@ test('a pod that only has the labels of a router is neither read nor waited for'
   assert.deepEqual(await look(), SELDOM)
   assert.deepEqual([fake.asked(), fake.isFollowed(), router.isFollowed()], [0, false, true])
   assert.equal(demand.of('mcp/web', [GATEWAY], 0).isKnown, true)
+})
+
+test('a router that did not answer in time is not waited for in the next poll', async t => {
+  const { look, notified, router, clock } = await start(t, '127.0.9.37', AWAKE)
+  await look()
+  await notified()
+  router.says(undefined)
+  const asked = router.asked()
+  const waiting = look()
+  await until(() => router.asked() > asked)
+  clock.advance(REPORT_LIMIT_MS)
+  assert.deepEqual(await waiting, OFTEN)
+  assert.deepEqual(await look(), OFTEN)
+  assert.equal(router.asked(), asked + 1)
+  router.says(IDLE)
+  clock.advance(OFTEN.afterMs)
+  await look()
+  assert.equal(router.asked(), asked + 2)
 })
 
 async function start(t: TestContext, address: string, status: McpServerInput['status']) {

@@ -15,8 +15,10 @@ import type { KeptLogins } from './kept-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
 import { RouterEvents } from './router-events.ts'
 import { READS_AT_ONCE, type RouterLoad, readRouterLoad } from './router-report.ts'
+import { SilentRouters } from './silent-routers.ts'
 
-const WORKERS = 4
+/** They mostly wait for answers of routers. */
+const WORKERS = 16
 /** How often routers are asked. This alone would be enough; event streams only make reactions faster. */
 const POLL_MS = 2_000
 /** How often routers are asked while only a waiting call could change anything, and the streams of all routers are open to report one. */
@@ -38,6 +40,7 @@ export function createDemandController(options: DemandControllerOptions): Demand
   const { caches, demand, logins, clock, random } = options
   const queue = new Queue({ clock, random })
   const events = new RouterEvents({ clock, random })
+  const silent = new SilentRouters({ clock, random })
   const polledAt = new Map<string, number>()
   const requeue = (key: string) => {
     const gapMs = (polledAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
@@ -67,7 +70,9 @@ export function createDemandController(options: DemandControllerOptions): Demand
     const pods = routerPods(caches, { namespace, name }).filter(isRunning)
     const addresses = pods.map(({ status }) => status?.podIP ?? '')
     events.follow(key, addresses, () => requeue(key))
-    const reports = await inTurns(addresses, READS_AT_ONCE, address => readRouterLoad(address, clock, signal))
+    const reports = await inTurns(addresses, READS_AT_ONCE, address =>
+      silent.ask(address, () => readRouterLoad(address, clock, signal)),
+    )
     signal.throwIfAborted()
     // A terminating router that no longer answers is left out. Its calls are safe: pods of servers answer calls in flight before they end.
     const counted = reports.filter((report, at) => report || !pods[at]?.metadata.deletionTimestamp)

@@ -16,7 +16,7 @@ import { REASON } from '../../crds/conditions.ts'
 import { cutMessage } from '../plan/conditions.ts'
 import { ADMIN_PORT } from '../plan/names.ts'
 
-const REPORT_LIMIT_MS = 1_000
+export const REPORT_LIMIT_MS = 1_000
 /** The report of a thousand servers takes about 120 KB, and that of a thousand users with pods 80 KB. */
 const MAX_REPORT_BYTES = 8 * 1024 * 1024
 /** How many routers of a gateway are read at the same time. */

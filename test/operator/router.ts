@@ -12,14 +12,14 @@ const EVENT = 'event: waiting\ndata: []\n\n'
 
 /** Serves the admin port of a router at `address`, a loopback address. Without `streams` it has no stream of events. */
 export async function startRouter(t: TestContext, address: string, { streams = false } = {}) {
-  let status: object = { generation: 1, exposedTokens: 5 }
+  let status: object | undefined = { generation: 1, exposedTokens: 5 }
   let asked = 0
   const open = new Set<ServerResponse>()
   let hasStream = streams
   const server = createServer(({ url }, response) => {
     if (url === '/events') return hasStream ? stream(response) : response.writeHead(404).end()
     asked++
-    response.end(JSON.stringify(status))
+    if (status) response.end(JSON.stringify(status))
   })
   const stream = (response: ServerResponse) => {
     response.once('close', () => open.delete(response))
@@ -33,7 +33,8 @@ export async function startRouter(t: TestContext, address: string, { streams = f
     server.closeAllConnections()
   })
   return {
-    says: (next: object) => {
+    /** Undefined: it accepts requests and never answers them. */
+    says: (next: object | undefined) => {
       status = next
     },
     /** Sends a comment on each stream, which only shows that the stream is open. */
