@@ -44,13 +44,8 @@ export class Turns {
       if (this.#leave(server, namespace) || wasAdmitted) this.#requeueNext()
       return undefined
     }
-    const all = [...this.#deployments.objects.values()].filter(isOfServer)
-    const rolling = all.filter(one => serverKeyOf(one) !== server && this.#isRolling(one))
-    const inNamespace = rolling.filter(({ metadata }) => metadata.namespace === namespace)
-    if (
-      rolling.length < maxRolling(this.#waves, all.length) &&
-      inNamespace.length < this.#waves.perNamespace
-    ) {
+    const { rolling, free } = this.#rollingNow(server)
+    if (free > 0 && roomIn(namespace, rolling, this.#waves) > 0) {
       this.#leave(server, namespace)
       this.#admitted.set(server, deployment.metadata.generation ?? 0)
       return undefined
@@ -68,10 +63,28 @@ export class Turns {
     return found
   }
 
-  /** Queues as many servers of each namespace as may roll there. Those that still may not roll go on waiting. */
+  /**
+   * Queues as many waiting servers as may begin now, and moves them to the end: if one does not begin, others are queued the next time. Those
+   * that still may not roll go on waiting. Resyncs queue every server, so that none waits for ever.
+   */
   #requeueNext(): void {
-    for (const servers of this.#waiting.values())
-      for (const server of [...servers].slice(0, this.#waves.perNamespace)) this.#requeue(server)
+    const { rolling, free } = this.#rollingNow()
+    let left = free
+    for (const [namespace, servers] of [...this.#waiting]) {
+      const next = [...servers].slice(0, Math.max(0, Math.min(left, roomIn(namespace, rolling, this.#waves))))
+      if (next.length === 0) continue
+      left -= next.length
+      this.#waiting.delete(namespace)
+      this.#waiting.set(namespace, new Set([...servers].filter(one => !next.includes(one)).concat(next)))
+      for (const server of next) this.#requeue(server)
+    }
+  }
+
+  /** The Deployments that roll, and how many more may; both without that of `except`. */
+  #rollingNow(except?: string): { rolling: Deployment[]; free: number } {
+    const all = [...this.#deployments.objects.values()].filter(isOfServer)
+    const rolling = all.filter(one => serverKeyOf(one) !== except && this.#isRolling(one))
+    return { rolling, free: maxRolling(this.#waves, all.length) - rolling.length }
   }
 
   #isRolling(deployment: Deployment): boolean {
@@ -79,6 +92,11 @@ export class Turns {
     if (atBegin !== undefined && (deployment.metadata.generation ?? 0) <= atBegin) return true
     return isUpgrading(deployment)
   }
+}
+
+/** How many more servers may roll in a namespace. */
+function roomIn(namespace: string, rolling: readonly Deployment[], { perNamespace }: Waves): number {
+  return perNamespace - rolling.filter(({ metadata }) => metadata.namespace === namespace).length
 }
 
 function isOfServer({ metadata }: Deployment): boolean {
