@@ -72,6 +72,7 @@ function start(
       starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
       log: createLog({ level: 'silent' }),
       onChange: () => {},
+      started: Promise.resolve(),
       onDiscovered: () => {},
     },
   })

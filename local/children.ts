@@ -123,6 +123,11 @@ export class Children {
     await Promise.all([...this.#children.values()].map(({ discovery }) => discovery.readApprovals()))
   }
 
+  /** Resolves once the cached list of every server, if there is one, is served. */
+  async cacheRead(): Promise<void> {
+    await Promise.all([...this.#children.values()].map(({ discovery }) => discovery.cacheRead))
+  }
+
   /** Whether every server has a list, cached or discovered, or has failed. */
   settled(): boolean {
     return [...this.#children.values()].every(({ discovery }) => {

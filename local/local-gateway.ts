@@ -33,6 +33,7 @@ import { Publisher } from './publisher.ts'
 import type { Reading } from './read.ts'
 import { type Findings, Reloader } from './reloader.ts'
 import { semanticDependencies } from './semantic-search.ts'
+import type { DiscoveryDeps } from './server-discovery.ts'
 import { sessionKey } from './session-key.ts'
 import { createSlots } from './start-slots.ts'
 import { createStderrTails, type StderrTails } from './stderr-tails.ts'
@@ -146,6 +147,8 @@ type Laptop = {
   reloader: Reloader
   router?: Router
   stopWatching: (() => Promise<void>)[]
+  /** Resolved once the first catalog is served. */
+  started: PromiseWithResolvers<void>
   wasReady: boolean
   /** The Secrets of the gateway, from the manifests that were read last. */
   secrets?: GatewaySecrets
@@ -172,15 +175,17 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const approvals = createApprovals(cacheFolder)
   const parts = { hosts, packages, cache, approvals, clock, life, tokens, reaper, files, source }
   const logins = createLocalLogins({ ...options, clock, hosts, running: () => laptop })
-  const base = { ...parts, logins, tails: createStderrTails(), stopWatching: [], wasReady: false }
+  const started = Promise.withResolvers<void>()
+  const base = { ...parts, logins, tails: createStderrTails(), started, stopWatching: [], wasReady: false }
   const children: Children = createChildren(options, base, {
+    started: started.promise,
     onChange: () => laptop.publisher.publishSoon(),
     onDiscovered: (server, durationMs, ok) => laptop.router?.metrics.discovered({ server, durationMs, ok }),
   })
   const override = (config: RouterConfig) => overridden(config, options)
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   const nothing = desire([], undefined, clock.now())
-  const { runsScripts, log } = options
+  const { gateway, secretsFolder, runsScripts, log } = options
   const publishing = { source, clock, children, countTokens, override, assumed, runsScripts, log }
   const publisher = new Publisher(publishing, nothing)
   const onRead = ({ servers, desired, secrets }: Reading) => {
@@ -190,14 +195,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
     publisher.setDesired(desired)
   }
   const digestKey = randomBytes(DIGEST_KEY_BYTES)
-  const reading = {
-    env,
-    gateway: options.gateway,
-    secretsFolder: options.secretsFolder,
-    assumed,
-    runsScripts,
-    digestKey,
-  }
+  const reading = { env, gateway, secretsFolder, assumed, runsScripts, digestKey }
   const reloader = new Reloader({ ...reading, files, clock, onRead, onFindings })
   const laptop: Laptop = { ...base, children, publisher, reloader }
   return laptop
@@ -206,7 +204,7 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
 function createChildren(
   { env, log, tracer }: LocalOptions,
   laptop: Omit<Laptop, 'children' | 'publisher' | 'reloader'>,
-  hooks: { onChange: () => void; onDiscovered: (server: string, durationMs: number, ok: boolean) => void },
+  hooks: Pick<DiscoveryDeps, 'started' | 'onChange' | 'onDiscovered'>,
 ): Children {
   const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, logins } = laptop
   const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: logins.tokens }
@@ -223,8 +221,6 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   const { host, port, log, cacheFolder } = options
   const { clock, hosts, source, children, reloader, publisher } = laptop
   await reloader.reload()
-  publisher.publish()
-  laptop.cache.prune().catch(err => log.warn({ err }, 'old cached lists could not be deleted'))
   laptop.router = await startRouter({
     source,
     connect: (server, user) => children.connect(server, user),
@@ -240,6 +236,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     },
     assumed: options.as,
     semantic: semanticDependencies(options, hosts, () => laptop.secrets?.embeddingsKey),
+    search: publisher.desired().config.search,
     ready: () =>
       isReady(laptop) ? { ready: true } : { ready: false, reason: 'some servers have no list yet' },
     debugStatus: () => plainStatus(status(laptop)),
@@ -252,6 +249,12 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
     },
   })
   laptop.logins.open(laptop.router.address.port)
+  // The first catalog has all cached lists. What the first search does not need comes after it.
+  await children.cacheRead()
+  publisher.publish()
+  await laptop.router.firstCatalog
+  laptop.started.resolve()
+  laptop.cache.prune().catch(err => log.warn({ err }, 'old cached lists could not be deleted'))
   if (options.watch) await watch(laptop, options)
 }
 

@@ -10,7 +10,7 @@ import { Publisher } from './publisher.ts'
 
 const COALESCE_MS = 50
 
-function begin() {
+function create() {
   const clock = createManualClock()
   const counts: (PromiseWithResolvers<number[]> & { texts: readonly string[] })[] = []
   const warnings: unknown[] = []
@@ -29,8 +29,14 @@ function begin() {
     },
     desire([], undefined, 0),
   )
+  return { clock, counts, warnings, publisher }
+}
+
+function begin() {
+  const { clock, publisher, ...seen } = create()
+  publisher.publish()
   return {
-    ...{ counts, warnings },
+    ...seen,
     describe: (...descriptions: string[]) => publisher.setDesired(desired(descriptions)),
     /** The token counts of the descriptions in the next snapshot. */
     counted: async () => {
@@ -79,4 +85,15 @@ test('a count that fails is logged, and known counts stay', async () => {
   counts[1]?.reject(new Error('no tokenizer'))
   assert.deepEqual(await counted(), [7, undefined])
   assert.deepEqual(warnings, [{ detail: 'no tokenizer' }])
+})
+
+test('changes before the first snapshot do not lead to one', () => {
+  const { clock, publisher } = create()
+  publisher.setDesired(desired(['one']))
+  clock.advance(1_000)
+  assert.deepEqual(publisher.progress(), { generation: 0, pending: true })
+  publisher.publish()
+  publisher.publishSoon()
+  clock.advance(COALESCE_MS)
+  assert.equal(publisher.progress().generation, 2)
 })

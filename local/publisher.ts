@@ -50,6 +50,11 @@ export class Publisher {
     return this.#config
   }
 
+  /** What the next snapshot is made from. */
+  desired(): Desired {
+    return this.#desired
+  }
+
   /** The newest generation, and whether another will follow soon. */
   progress(): { generation: number; pending: boolean } {
     return { generation: this.#generation, pending: this.#scheduled !== undefined || this.#counting > 0 }
@@ -61,9 +66,10 @@ export class Publisher {
     void this.#countDescriptions()
   }
 
-  /** Publishes after a short delay; calls within this time lead to one snapshot. */
+  /** Publishes after a short delay; calls within this time lead to one snapshot. The first snapshot is left to `publish`. */
   publishSoon(): void {
-    if (!this.#closed) this.#scheduled ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
+    if (!this.#closed && this.#generation > 0)
+      this.#scheduled ??= this.#deps.clock.after(COALESCE_MS, () => this.publish())
   }
 
   /** Publishes a snapshot now. Does nothing after `close`. */

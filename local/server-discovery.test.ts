@@ -78,6 +78,7 @@ async function setUp(t: TestContext): Promise<Setup> {
       starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
       log: createLog({ level: 'silent' }),
       onChange: notify,
+      started: Promise.resolve(),
       onDiscovered: () => {
         finished++
         queueMicrotask(notify)

@@ -17,7 +17,7 @@ import type { Slots } from './start-slots.ts'
 
 /** Minimum time between retries that are caused by calls of a failed server. */
 const MIN_RETRY_MS = 2_000
-/** Delay of the first discovery if a list is cached, so that everything that the first searches need is done before. */
+/** Delay of the first discovery if a list is cached, after the start: everything that the first searches need is done before. */
 const CACHED_FIRST_MS = 1_000
 
 export type DiscoveryTarget = {
@@ -43,6 +43,8 @@ export type DiscoveryDeps = {
   cache: CatalogCache
   /** Limits how many processes start at the same time. */
   starts: Slots
+  /** Resolves once the first searches can be answered: servers whose list is cached are left alone until then. */
+  started: Promise<void>
   log: Logger
   /** Called after every change of what `observed` returns. */
   onChange: () => void
@@ -79,6 +81,8 @@ export class ServerDiscovery {
   readonly #deps: DiscoveryDeps
   readonly #life = new AbortController()
   readonly #unsubscribe: () => void
+  /** Resolves once the cached list, if there is one, is served; with whether there is one. */
+  readonly cacheRead: Promise<boolean>
   #observed: Observed
   #upstreamState: 'asleep' | 'starting' | 'ready' = 'starting'
   /** Why the server is down. */
@@ -102,7 +106,8 @@ export class ServerDiscovery {
     this.#schedule = createSchedule(deps.random)
     this.#observed = { state: 'starting', since: deps.clock.now(), cached: false }
     this.#unsubscribe = target.upstream.onEvent(event => this.#onEvent(event))
-    void this.#begin()
+    this.cacheRead = this.#serveCached()
+    void this.cacheRead.then(isCached => (isCached ? this.#readLater() : this.#run()))
   }
 
   observed(): Observed {
@@ -141,8 +146,8 @@ export class ServerDiscovery {
     this.#unsubscribe()
   }
 
-  async #begin(): Promise<void> {
-    const { name, revision, eager, pins } = this.#target
+  async #serveCached(): Promise<boolean> {
+    const { name, revision, pins } = this.#target
     await pins.load()
     const found = await this.#deps.cache.load(name, revision)
     if (found && !this.#catalog) {
@@ -152,8 +157,12 @@ export class ServerDiscovery {
       this.#upstreamState = 'asleep'
       this.#changed()
     }
-    if (!found) await this.#run()
-    else if (eager) this.#after(CACHED_FIRST_MS, () => void this.#run())
+    return found !== undefined
+  }
+
+  async #readLater(): Promise<void> {
+    await this.#deps.started
+    if (this.#target.eager && this.#cached) this.#after(CACHED_FIRST_MS, () => void this.#run())
   }
 
   /** Computes what `observed` returns, and reports the change. */
@@ -261,11 +270,9 @@ export class ServerDiscovery {
   }
 
   #failed(failure: Failure): void {
-    if (failure.reason !== this.#listFailure?.reason)
-      this.#deps.log.warn(
-        { server: this.#target.name, reason: failure.reason, detail: failure.message },
-        'discovery failed',
-      )
+    const { reason, message: detail } = failure
+    if (reason !== this.#listFailure?.reason)
+      this.#deps.log.warn({ server: this.#target.name, reason, detail }, 'discovery failed')
     this.#listFailure = failure
     if (this.#upstreamState !== 'ready' || failure.state === 'authRequired') this.#down ??= failure
     this.#changed()
@@ -286,10 +293,8 @@ export class ServerDiscovery {
     await this.#deps.cache
       .save(name, revision, { catalog: this.#catalog, at: this.#discoveredAt })
       .catch(error => {
-        this.#deps.log.warn(
-          { server: name, detail: messageOf(error) },
-          'the list could not be written to the cache',
-        )
+        const detail = messageOf(error)
+        this.#deps.log.warn({ server: name, detail }, 'the list could not be written to the cache')
       })
   }
 }

@@ -1,7 +1,7 @@
 /** A router: watches a source, keeps the newest catalog and serves it over HTTP until it is closed. */
 import { ANY_ADDRESS } from '../core/addresses.ts'
 import { type Clock, systemClock } from '../core/async.ts'
-import type { RouterConfig } from '../core/catalog/router-config.ts'
+import type { RouterConfig, SearchConfig } from '../core/catalog/router-config.ts'
 import type { ConsolePage } from '../core/console/page.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -67,6 +67,8 @@ export type RouterOptions = {
   admin?: AdminPort
   /** What search by meaning needs. Absent: search uses words alone. */
   semantic?: SemanticDependencies
+  /** The search settings of the first snapshot, if they are known before it: the encoder opens meanwhile. */
+  search?: SearchConfig
   /** Where the credentials of callers are looked up. Absent: no named tokens and no ServiceAccounts are known. */
   credentials?: Pick<AuthenticationOptions, 'secret' | 'accounts' | 'remotes'>
   /** The identity of callers without a credential, whatever `auth` says. For ports that nobody else can reach. */
@@ -111,6 +113,8 @@ export type Router = {
   adminAddress?: { host: string; port: number }
   /** The catalog served now; undefined before the first snapshot. */
   catalog(): Catalog | undefined
+  /** Resolves once the first catalog is served or could not be built. */
+  firstCatalog: Promise<void>
   metrics: RouterMetrics
   /** State of search by meaning. */
   search(): SearchStatus
@@ -149,6 +153,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     onOwnVectors: () => own.renew(),
     onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
   })
+  if (options.search) semantic.adopt(options.search)
   const own = new OwnCatalogs({ served, pool, semantic, clock, log })
   let hasWarned = LOOPBACK_HOST.test(options.host)
   const onSwapped = (catalog: Catalog) => {
@@ -171,6 +176,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     ...placeOf(ports.agents),
     adminAddress: ports.admin?.address,
     catalog: current,
+    firstCatalog: swaps.first,
     metrics,
     search: semantic.status,
     users: pool.users,

@@ -26,11 +26,14 @@ export type Swaps = {
   follow(source: Source, signal: AbortSignal): Promise<void>
   /** Adds new vectors to the catalog that is served. */
   refresh(): void
+  /** Resolves once the first catalog is served or could not be built. */
+  first: Promise<void>
 }
 
 export function createSwaps(options: SwapsOptions): Swaps {
   const { served, semantic, metrics, log } = options
   let last: Promise<void> = Promise.resolve()
+  const first = Promise.withResolvers<void>()
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     last = last.then(work)
     return last
@@ -73,12 +76,18 @@ export function createSwaps(options: SwapsOptions): Swaps {
   return {
     async follow(source, signal) {
       try {
-        for await (const snapshot of source.watch(signal)) await inTurn(() => take(snapshot))
+        for await (const snapshot of source.watch(signal)) {
+          await inTurn(() => take(snapshot))
+          first.resolve()
+        }
       } catch (error) {
         log.error({ err: error }, 'source failed; the last good catalog stays')
+      } finally {
+        first.resolve()
       }
     },
     refresh: () => void inTurn(takeVectors),
+    first: first.promise,
   }
 }
 
