@@ -1,5 +1,6 @@
 /** `npm run build`: bundles the program into dist/ or the given folder. Clones, the image and the npm package run this bundle. */
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { PAGE_FILE } from '../core/console/page.ts'
@@ -105,7 +106,7 @@ function settings(files: Set<string>): BuildOptions {
     // The UMD build of jsonc-parser loads its parts in a way that cannot be bundled.
     mainFields: ['module', 'main'],
     logLevel: 'warning',
-    plugins: [filesBeside(files), requiredHttp],
+    plugins: [filesBeside(files), requiredHttp, loadedOnUse],
   }
 }
 
@@ -122,6 +123,24 @@ const requiredHttp: Plugin = {
     onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
       contents: `module.exports = require('${path}')`,
     }))
+  },
+}
+
+/** CommonJS packages that no program needs until it has started: an import of one of them loads it when an export is first used. */
+const ON_USE = ['undici', 'ajv/dist/2020.js']
+
+/** Replaces imports of these packages by objects whose getters load the package. */
+const loadedOnUse: Plugin = {
+  name: 'loaded-on-use',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(undici|ajv\/)/ }, ({ kind, path }) =>
+      kind === 'import-statement' && ON_USE.includes(path) ? { path, namespace: 'on-use' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'on-use' }, ({ path }) => {
+      const names = Object.keys(createRequire(MANIFEST)(path)).filter(name => /^\w+$/.test(name))
+      const getters = names.map(name => `get ${name}() { return require('${path}').${name} }`)
+      return { contents: `module.exports = { ${getters.join(', ')} }`, resolveDir: root }
+    })
   },
 }
 
