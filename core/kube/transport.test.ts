@@ -130,15 +130,21 @@ test('closing also ends a watch that began before the certificates were replaced
 })
 
 test('closing also ends a watch that began before a request timed out', async t => {
+  const clock = createManualClock()
+  const asked = Promise.withResolvers<void>()
   const { transport } = await start(
     t,
     (request, response) => {
       if (request.url?.includes('watch')) response.write('one')
+      else asked.resolve()
     },
-    { timeoutMs: 50 },
+    { clock, timeoutMs: 50 },
   )
   const watch = await transport.open({ ...READ, query: { watch: true } }, new AbortController().signal)
-  await assert.rejects(transport.send(READ), { reason: 'Timeout' })
+  const silent = assert.rejects(transport.send(READ), { reason: 'Timeout' })
+  await asked.promise
+  clock.advance(50)
+  await silent
   await transport.close()
   await assert.rejects(async () => {
     for await (const _ of watch);

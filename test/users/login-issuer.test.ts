@@ -17,7 +17,10 @@ test('a router sends users of a server only to the issuer in its manifest', asyn
     const named = endpoint.kind === 'http' ? endpoint.login : undefined
     const { press, open } = await startLoginRouter(t, { issuer: login.issuer, url: login.url, login: named })
     const begun = await press('notes')
-    const known = await open(callbackUrl(new URL(begun.headers.get('location') ?? ''), 'ada'), cookieOf(begun))
+    const known = await open(
+      callbackUrl(new URL(begun.headers.get('location') ?? ''), 'ada'),
+      cookieOf(begun),
+    )
     assert.equal(known.status, status)
     const page = await known.text()
     if (status === 200) assert.equal(linkOf(page).origin, new URL(login.issuer).origin)
