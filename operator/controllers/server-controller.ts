@@ -30,9 +30,10 @@ import type { Manifests } from './parsed-manifests.ts'
 import type { ReferenceIndex } from './reference-index.ts'
 import type { References } from './reference-reader.ts'
 import { Scales } from './scales.ts'
+import { isOfUser, writeObjects } from './server-objects.ts'
 import type { Turns } from './turns.ts'
 import { onUserSecret } from './user-secrets.ts'
-import { createWriters, OBSTACLE_RETRY_MS } from './writers.ts'
+import { createWriters, OBSTACLE_RETRY_MS, type Writers } from './writers.ts'
 
 export const SERVER_MANAGER = 'portolan-server'
 const WORKERS = 8
@@ -92,12 +93,12 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const world = { ...seen, queued }
     if (queued) plan = planServer(world)
     if (plan.scale && scales.decide(key, plan.scale, seen.deployment)) metrics.woke(key)
-    const secrets = await writers.ensureSecrets(object, plan, signal)
-    // The plan depends on the Secret's version: the cache's change event queues the server again.
-    if (secrets.written > 0) return undefined
     if (!plan.keep) instances.remember(key, plan.usedAtMs)
-    const obstacle = await writers.apply(object, plan, secrets, signal)
-    if (obstacle) plan = planServer({ ...world, ...obstacle })
+    const hindrance = await writeObjects(writers, object, plan, signal)
+    // The cache's change event queues the server again.
+    if (!hindrance) return undefined
+    const isHindered = Object.keys(hindrance).length > 0
+    if (isHindered) plan = planServer({ ...world, ...hindrance })
     // ConfigMaps are not in the plan: discovery writes and deletes slices, and PackageRecords writes its records.
     if (!plan.keep) {
       await writers.prune(object, plan, ownedBefore, signal, ['ConfigMap'])
@@ -107,8 +108,8 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     targets.set(key, target)
     if (onlyGenerationChanged(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await writers.report(object, plan.status, signal)
-    if (obstacle || world.taken.length > 0) return { afterMs: OBSTACLE_RETRY_MS }
-    return { afterMs: soonest(afterMs, plan.afterMs) }
+    const retryMs = isHindered || world.taken.length > 0 ? OBSTACLE_RETRY_MS : undefined
+    return { afterMs: soonest(afterMs, plan.afterMs, retryMs) }
   }
 
   return async (key, signal) => {
@@ -123,17 +124,28 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const { manifest, problems } = manifests.server(object)
     if (manifest) {
       const world = await observe(options, { scales, instances }, object, manifest, signal)
-      return settle(object, world, signal).catch(async error => {
-        if (!isDenied(error)) throw error
-        await writers.report(object, planServer({ ...world, denied: error.message }).status, signal)
-        return { afterMs: OBSTACLE_RETRY_MS }
-      })
+      return settle(object, world, signal).catch(error => onDenial(writers, object, world, error, signal))
     }
     targets.set(key, undefined)
     turns.ask(key, undefined)
     await writers.report(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
     return undefined
   }
+}
+
+/** Reports what a rule of the cluster forbids. Pods of users end nevertheless; all else of the server stays as it is. */
+async function onDenial(
+  writers: Writers<ServerPlanStatus>,
+  object: Manifest,
+  world: Observed,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<{ afterMs: number }> {
+  if (!isDenied(error)) throw error
+  const plan = planServer({ ...world, denied: error.message })
+  await writers.report(object, plan.status, signal)
+  if (!plan.keep) await writers.prune(object, plan, world.ownedBefore.filter(isOfUser), signal)
+  return { afterMs: OBSTACLE_RETRY_MS }
 }
 
 /** `ownedBefore`: the objects that the server owned before anything else was observed. */

@@ -14,18 +14,21 @@ const MAX_MESSAGE_CHARACTERS = 512
 /** Reasons that are no problem. */
 const IN_PROGRESS: readonly string[] = [REASON.starting, REASON.updating]
 
-/** Undefined for a server whose users have no pods. */
+/** Undefined for a server whose users have no pods, unless volumes that they had are hindered. */
 export function usersStatus(world: ServerWorld, plan: InstancePlan | undefined): McpServerStatus['users'] {
-  if (!plan) return undefined
-  const found = plan.wanted.map(user => [user, troubleOf(world, plan, user)] as const)
-  const full = plan.refused.map(user => [user, FULL] as const)
-  const problems = [...found, ...full]
+  const hindered = new Map(world.hindered)
+  if (!plan && hindered.size === 0) return undefined
+  const { wanted = [], refused = [], revisions } = plan ?? {}
+  const found = wanted.map(user => [idOfUser(user), troubleOf(world, user, revisions?.get(user))] as const)
+  for (const [id] of found) hindered.delete(id)
+  const full = refused.map(user => [idOfUser(user), FULL] as const)
+  const problems = [...found, ...full, ...hindered]
     .flatMap(([user, trouble]) =>
-      trouble && !IN_PROGRESS.includes(trouble.reason) ? [{ user: idOfUser(user), ...trouble }] : [],
+      trouble && !IN_PROGRESS.includes(trouble.reason) ? [{ user, ...short(trouble) }] : [],
     )
     .slice(0, MAX_PROBLEMS)
   return {
-    wanted: plan.wanted.length,
+    wanted: wanted.length,
     ready: found.filter(([, trouble]) => trouble === undefined).length,
     ...(problems.length > 0 && { problems }),
   }
@@ -38,13 +41,19 @@ const FULL: Verdict = {
 }
 
 /** Why the pod of a user is not ready; undefined if it is. */
-function troubleOf({ users }: ServerWorld, plan: InstancePlan, user: string): Verdict | undefined {
+function troubleOf(
+  { users, hindered }: ServerWorld,
+  user: string,
+  revision: string | undefined,
+): Verdict | undefined {
   const { deployment, pods = [] } = users?.instances.find(one => one.user === user) ?? {}
-  const trouble = rolloutTrouble({ deployment, pods, revision: plan.revisions.get(user), wanted: 1 })
-  if (!trouble) return undefined
-  // Further lines are output of the process, which may show the user's Secret.
-  const [message = ''] = trouble.message.split('\n')
-  return { reason: trouble.reason, message: cutMessage(message, MAX_MESSAGE_CHARACTERS) }
+  return hindered?.get(idOfUser(user)) ?? rolloutTrouble({ deployment, pods, revision, wanted: 1 })
+}
+
+/** Without further lines, which are output of the process and may show the user's Secret. */
+function short({ reason, message }: Verdict): Verdict {
+  const [line = ''] = message.split('\n')
+  return { reason, message: cutMessage(line, MAX_MESSAGE_CHARACTERS) }
 }
 
 /** The problems of users as routers report them to agents. `messages`: by reason. */

@@ -77,7 +77,7 @@ export function planServer(world: ServerWorld): ServerPlan {
   const claims = userClaims(world, workload?.instances?.wanted ?? [])
   const afterMs = soonest(workload?.scale.afterMs, workload?.instances?.afterMs, claims.afterMs)
   return {
-    objects: [...claims.objects, ...(workload?.objects ?? [])],
+    objects: [...(workload?.objects ?? []), ...claims.objects, ...(workload?.instances?.objects ?? [])],
     ...untouchedBy(world, workload?.untouched),
     revision: workload?.revision,
     ...(workload?.instances && { usedAtMs: workload.instances.usedAtMs }),
@@ -99,7 +99,7 @@ function wasAccepted({ metadata, status }: McpServer): boolean {
   return found?.status === 'True' && found.observedGeneration === metadata.generation
 }
 
-/** The objects of a server with pods. The NetworkPolicy comes first, so that no pod runs without it. */
+/** The objects of a server with pods, without those of users. The NetworkPolicy comes first, so that no pod runs without it. */
 function workloadOf(world: ServerWorld, references: ReferenceIndex) {
   const { server, settings, deployment: current, queued } = world
   const { name: instance, namespace } = server.metadata
@@ -129,7 +129,6 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
     ...(isWaiting
       ? (kept ?? [])
       : [deployment({ ...scaled, replicas, startSeconds, annotations, template })]),
-    ...(instances?.objects ?? []),
   ]
   return {
     objects,

@@ -11,6 +11,7 @@ import type { Condition } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewayStatus } from '../../crds/gateway.ts'
 import type { McpServer, McpServerStatus } from '../../crds/server.ts'
 import type { ServerCertificate } from './certificate.ts'
+import type { Verdict } from './conditions.ts'
 import type { PackageReport } from './package-records.ts'
 import type { Scale, ScaleMemory, ServerLoad } from './scale.ts'
 import type { OperatorSettings } from './settings.ts'
@@ -90,6 +91,8 @@ export type ServerWorld = {
   logins?: readonly ObjectRef[]
   /** Absent while unknown. */
   users?: UsersWorld
+  /** Why objects of users could not be written, by the ids of the users. */
+  hindered?: ReadonlyMap<string, Verdict>
   /** Set while it waits for its turn in an upgrade of the operator: its pods stay as they are. */
   queued?: Queued
   /** The API server's message if it refused an object of this plan as invalid: the cause is the manifest. */

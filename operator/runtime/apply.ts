@@ -217,7 +217,7 @@ async function write(
  * Whether retrying is pointless: an invalid value (422), a value of a wrong type, for which apply answers 500, or a kind that the API server
  * does not know (404).
  */
-function isRefusal(error: unknown): error is ApiError {
+export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false
   if (isNotFound(error)) return true
   return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Secret } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
+import { userNamed } from '../../core/mcp/user.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { until } from '../support/until.ts'
 import { answer, startRude } from '../upstreams/http/rude.ts'
+import { runRouter, startRouter } from './router.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
 
 const skip = skipApiServer()
+const ADDRESS = '127.0.10.2'
 
 const api = apiServerOfTests(skip)
 
@@ -18,16 +21,7 @@ test('objects that a rule of the cluster refuses are reported, and created once 
   const rude = await startRude({ 'tools/list': answer({ tools: [] }) })
   t.after(() => rude.close())
   const world = await createWorld(t, api().access, 'quota')
-  for (const kind of ['configmaps', 'services']) {
-    const metadata = { name: kind, namespace: 'quota' }
-    const hard = { [kind]: '0' }
-    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
-    await api().kubectl(['apply', '-f', '-'], JSON.stringify(quota))
-    // As the quota controller would, which does not run here.
-    const status = JSON.stringify({ status: { hard, used: hard } })
-    const patch = ['patch', 'resourcequota', kind, '-n', 'quota', '--subresource=status', '--type=merge']
-    await api().kubectl([...patch, '-p', status])
-  }
+  for (const kind of ['configmaps', 'services']) await limit('quota', kind, 0)
   await world.server('packaged', { npm: { package: 'web', version: '1.0.0' } })
   await world.server('rude', { remote: { url: rude.url } })
   await world.gateway('all')
@@ -61,6 +55,85 @@ test('an object with one of our names and another owner is never changed', { ski
   world.clock.advance(60_000)
   await until(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
 })
+
+test('what a rule of the cluster refuses for one user keeps nothing from the others', { skip }, async t => {
+  const world = await createWorld(t, api().access, 'user-quota')
+  const { says } = await startRouter(t, ADDRESS)
+  const report = (users: readonly string[], instances: Record<string, number> = {}) => {
+    const waiting = users.map(instance => ({ server: 'kit', instance, since: '2026-01-01T00:00:00.000Z' }))
+    says({ generation: 1, exposedTokens: 5, servers: [{ name: 'kit', instances }], waiting })
+  }
+  const [first, second] = ['token#ada', 'token#ben'].map(subject => userNamed(subject) ?? assert.fail())
+  assert.ok(first && second && first.digest > second.digest)
+  report([first.digest])
+  await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'callers' } })
+  await limit('user-quota', 'persistentvolumeclaims', 1)
+  await world.server('kit', {
+    image: { name: 'kit:1', command: ['/kit'] },
+    sessions: 'perUser',
+    users: { idleAfter: '30m', volume: { size: '1Gi' } },
+  })
+  await world.gateway('tools', {
+    router: { replicas: 1, debug: false },
+    auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } },
+  })
+  await runRouter(world, 'tools', ADDRESS)
+  const podOf = (id: string) => world.get('apps/v1', 'Deployment', `mcp-kit-u-${id}`)
+  await until(() => podOf(first.id))
+
+  // The objects of the second user come first.
+  report([second.digest], { [first.digest]: 0 })
+  const hindered = await world.until('kit', ({ status }) => {
+    const [problem] = status?.users?.problems ?? []
+    return problem?.user === second.id && problem.reason === 'PodRejected'
+  })
+  assert.match(hindered.status?.users?.problems?.[0]?.message ?? '', /persistentvolumeclaims .*quota/)
+  assert.notEqual(reasonOf(hindered, 'Ready'), 'PodRejected')
+  assert.equal(await podOf(second.id), undefined)
+  const image = { name: 'kit:2', command: ['/kit'] }
+  await world.server('kit', { image, sessions: 'perUser', users: { volume: { size: '1Gi' } } })
+  for (const name of ['mcp-kit', `mcp-kit-u-${first.id}`])
+    await until(async () => JSON.stringify(await world.get('apps/v1', 'Deployment', name)).includes('kit:2'))
+
+  report([second.digest], { [first.digest]: 31 * 60_000 })
+  world.clock.advance(31 * 60_000)
+  await until(async () => !(await podOf(first.id)))
+  await api().kubectl(['delete', 'resourcequota', '--all', '-n', 'user-quota'])
+  world.clock.advance(60_000)
+  await until(() => podOf(second.id))
+
+  // What is refused for the server keeps the pods of its users from starting, but not from ending.
+  await limit('user-quota', 'count/networkpolicies.networking.k8s.io', 0)
+  const users = { volume: { size: '1Gi' } }
+  await world.server('kit', { npm: { package: 'kit', version: '1.0.0' }, sessions: 'perUser', users })
+  await world.until('kit', server => reasonOf(server, 'Ready') === 'PodRejected')
+  report([], { [second.digest]: 31 * 60_000 })
+  await until(async () => {
+    // Half an hour may be over before the operator has read that nobody waits any more.
+    world.clock.advance(31 * 60_000)
+    return !(await podOf(second.id))
+  })
+})
+
+/** A quota of how many objects of a kind may be made. */
+async function limit(namespace: string, kind: string, count: number): Promise<void> {
+  const hard = { [kind]: String(count) }
+  const metadata = { name: kind.replace('/', '.'), namespace }
+  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
+  await api().kubectl(['apply', '-f', '-'], JSON.stringify(quota))
+  // As the quota controller would, which does not run here.
+  const status = JSON.stringify({ status: { hard, used: { [kind]: '0' } } })
+  const patch = [
+    'patch',
+    'resourcequota',
+    metadata.name,
+    '-n',
+    namespace,
+    '--subresource=status',
+    '--type=merge',
+  ]
+  await api().kubectl([...patch, '-p', status])
+}
 
 function theirSecret(name: string): Kube<V1Secret> {
   const data = { whose: Buffer.from('theirs').toString('base64') }
