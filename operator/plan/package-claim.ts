@@ -12,7 +12,7 @@ const HASH_CHARACTERS = 10
 
 /**
  * Undefined for a server without `storage`. A volume holds one installation: another package, version, image or size gets another claim.
- * So files in use are never overwritten, and no claim is ever changed (most of its fields are immutable).
+ * So files in use are never overwritten. A claim that exists is not written again: most of its fields are immutable, and others may expand it.
  */
 export function packageClaim(
   { metadata: { name, namespace }, spec: { storage } }: McpServer,

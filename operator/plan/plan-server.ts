@@ -121,10 +121,13 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
   const isWaiting = queued !== undefined && current !== undefined
   const kept = isWaiting ? withReplicas(current, { ...scaled, replicas, startSeconds }) : undefined
   const instances = planInstances(world, references, isWaiting)
+  const wanted = isWaiting ? undefined : packageOf(server, settings)
+  const claim = wanted && packageClaim(server, wanted)
+  const isClaimed = world.claims.some(({ name }) => name === claim?.metadata.name)
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [serverPolicy(server, settings), ...installPolicy(server, settings)] : []),
     serverService(server),
-    ...(isWaiting ? [] : claimOf(world)),
+    ...(claim && !isClaimed ? [claim] : []),
     ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
     ...(isWaiting
       ? (kept ?? [])
@@ -138,6 +141,7 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
       ...(instances?.untouched ?? []),
       ...(isWaiting && !kept ? [refOf(current)] : []),
       ...(server.spec.tls ? [certificateRef(server)] : []),
+      ...(claim && isClaimed ? [refOf(claim)] : []),
       ...claimsInUse(world, isWaiting),
     ],
     revision: revisionOf((isWaiting ? current.spec?.template : undefined) ?? template),
@@ -157,12 +161,6 @@ function withReplicas(
   const own: string[] = [ANNOTATION.madeFor, ANNOTATION.cause]
   const present = Object.entries(metadata.annotations ?? {}).filter(([name]) => own.includes(name))
   return [deployment({ ...parts, annotations: Object.fromEntries(present), template: spec.template })]
-}
-
-function claimOf({ server, settings }: ServerWorld): KubeObject[] {
-  const wanted = packageOf(server, settings)
-  const claim = wanted && packageClaim(server, wanted)
-  return claim ? [claim] : []
 }
 
 function soonest(...times: (number | undefined)[]): number | undefined {
