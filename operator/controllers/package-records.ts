@@ -3,6 +3,7 @@ import type { V1ConfigMap, V1Pod } from '@kubernetes/client-node'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { Fault } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
+import { isDenied } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, keyOf, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
@@ -20,7 +21,7 @@ import {
   withReports,
 } from '../plan/package-records.ts'
 import type { Taken } from '../plan/plan.ts'
-import type { Applier } from '../runtime/apply.ts'
+import { type Applier, isRefusal } from '../runtime/apply.ts'
 import type { Caches, Manifest } from '../runtime/caches.ts'
 import { isOwnedBy } from '../runtime/owner-reference.ts'
 
@@ -37,9 +38,14 @@ export type PackageRecordsOptions = {
 
 /**
  * `otherContent`: reports that contradict the records. `unrecorded`: those that the records have no room for. `taken`: the ConfigMap, if
- * another owner has one with its name.
+ * another owner has one with its name. `recordsDenied`: the API server's message if it does not let the records be read or written.
  */
-export type Kept = { otherContent: PackageReport[]; unrecorded: PackageReport[]; taken: Taken[] }
+export type Kept = {
+  otherContent: PackageReport[]
+  unrecorded: PackageReport[]
+  taken: Taken[]
+  recordsDenied?: string
+}
 
 export class PackageRecords {
   readonly #options: PackageRecordsOptions
@@ -50,8 +56,22 @@ export class PackageRecords {
     this.#options = options
   }
 
-  /** Records what the pods report. Damaged records are not overwritten, so that a person can inspect them. Throws ApiError. */
+  /** Records what the pods report. Damaged records are not overwritten, so that a person can inspect them. Throws ApiError, unless it is denied. */
   async keep(
+    object: Manifest,
+    server: McpServer,
+    pods: readonly Kube<V1Pod>[],
+    signal: AbortSignal,
+  ): Promise<Kept> {
+    try {
+      return await this.#keep(object, server, pods, signal)
+    } catch (error) {
+      if (!isDenied(error) && !isRefusal(error)) throw error
+      return { ...NOTHING, recordsDenied: error.message }
+    }
+  }
+
+  async #keep(
     object: Manifest,
     server: McpServer,
     pods: readonly Kube<V1Pod>[],
@@ -70,7 +90,7 @@ export class PackageRecords {
     if (isUpToDate(found, reports, approved)) return compared(found, reports)
     const { applier, caches, log } = this.#options
     const written = await applier.apply(object, [packagesObject(server, known)], caches.find, signal)
-    if (written.refused !== undefined) throw new Fault('bad_request', written.refused)
+    if (written.refused !== undefined) return { ...NOTHING, recordsDenied: written.refused }
     const { length: records } = known.records
     log.info({ server: keyOf(object), records, approved }, 'packages recorded')
     return { ...compared(known, reports), taken: written.taken }

@@ -108,7 +108,8 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     targets.set(key, target)
     if (onlyGenerationChanged(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await writers.report(object, plan.status, signal)
-    const retryMs = isHindered || world.taken.length > 0 ? OBSTACLE_RETRY_MS : undefined
+    const mustRetry = isHindered || world.taken.length > 0 || world.recordsDenied !== undefined
+    const retryMs = mustRetry ? OBSTACLE_RETRY_MS : undefined
     return { afterMs: soonest(afterMs, plan.afterMs, retryMs) }
   }
 

@@ -13,6 +13,7 @@ import {
 import { approveOf } from '../../crds/annotations.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
+import { deniedVerdict } from './conditions.ts'
 import { labelsOf, packagesName } from './names.ts'
 
 /** The key in the ConfigMap that contains the records. */
@@ -88,6 +89,16 @@ export function unrecordedProblem({ metadata }: McpServer, { record }: PackageRe
     reason: REASON.tooLarge,
     path: `spec.${kind}`,
     message: `${name} ${version} is not recorded, so its content is not compared: ${MAX_RECORDS} versions are recorded already. Delete the ConfigMap ${packagesName(metadata.name)}: what runs is then recorded again`,
+  }
+}
+
+/** `answer`: that of the API server, which does not let the records be read or written. */
+export function recordsDeniedProblem({ metadata, spec }: McpServer, answer: string): Problem {
+  const { reason, message } = deniedVerdict(answer)
+  return {
+    reason,
+    path: `spec.${spec.npm ? 'npm' : 'pypi'}`,
+    message: `the content of its package is not compared without the ConfigMap ${packagesName(metadata.name)}. ${message}`,
   }
 }
 

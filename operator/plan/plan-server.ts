@@ -21,7 +21,7 @@ import { ANNOTATION, labelsOf } from './names.ts'
 import { installPolicy, serverPolicy } from './network-policy.ts'
 import { openImage } from './open-image.ts'
 import { claimsInUse, packageClaim } from './package-claim.ts'
-import { otherContentProblem, unrecordedProblem } from './package-records.ts'
+import { otherContentProblem, recordsDeniedProblem, unrecordedProblem } from './package-records.ts'
 import { serverPermission } from './permitted.ts'
 import type { EnsuredSecret, ServerPlan, ServerWorld } from './plan.ts'
 import { startTimeoutSeconds } from './probes.ts'
@@ -57,6 +57,7 @@ export function planServer(world: ServerWorld): ServerPlan {
     ...openImage(server, world.settings),
     ...world.otherContent.map(otherContentProblem),
     ...(world.unrecorded ?? []).slice(0, 1).map(report => unrecordedProblem(server, report)),
+    ...(world.recordsDenied === undefined ? [] : [recordsDeniedProblem(server, world.recordsDenied)]),
     ...(world.certificate?.problem ? [world.certificate.problem] : []),
   ]
   const refusals = [

@@ -80,6 +80,8 @@ export type ServerWorld = {
   otherContent: readonly PackageReport[]
   /** Reports of its pods that could not be recorded. */
   unrecorded?: readonly PackageReport[]
+  /** The API server's message if it does not let the records be read or written. */
+  recordsDenied?: string
   taken: readonly Taken[]
   /** Only of a server with `tls`. */
   certificate?: ServerCertificate

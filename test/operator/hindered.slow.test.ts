@@ -7,6 +7,7 @@ import { userNamed } from '../../core/mcp/user.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { until } from '../support/until.ts'
 import { answer, startRude } from '../upstreams/http/rude.ts'
+import { limit, unlimit } from './quota.ts'
 import { runRouter, startRouter } from './router.ts'
 import { conditionOf, createWorld, isReady, reasonOf } from './world.ts'
 
@@ -21,7 +22,7 @@ test('objects that a rule of the cluster refuses are reported, and created once 
   const rude = await startRude({ 'tools/list': answer({ tools: [] }) })
   t.after(() => rude.close())
   const world = await createWorld(t, api().access, 'quota')
-  for (const kind of ['configmaps', 'services']) await limit('quota', kind, 0)
+  for (const kind of ['configmaps', 'services']) await limit(api(), 'quota', kind, 0)
   await world.server('packaged', { npm: { package: 'web', version: '1.0.0' } })
   await world.server('rude', { remote: { url: rude.url } })
   await world.gateway('all')
@@ -35,7 +36,7 @@ test('objects that a rule of the cluster refuses are reported, and created once 
   assert.match(conditionOf(failed.status, 'ToolsDiscovered')?.message ?? '', /quota/)
   await world.untilGateway('all', gateway => reasonOf(gateway, 'Ready') === 'PodRejected')
 
-  await api().kubectl(['delete', 'resourcequota', '--all', '-n', 'quota'])
+  await unlimit(api(), 'quota')
   world.clock.advance(60_000)
   await until(() => world.get('apps/v1', 'Deployment', 'mcp-packaged'))
   await world.until('rude', isReady)
@@ -67,7 +68,7 @@ test('what a rule of the cluster refuses for one user keeps nothing from the oth
   assert.ok(first && second && first.digest > second.digest)
   report([first.digest])
   await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'callers' } })
-  await limit('user-quota', 'persistentvolumeclaims', 1)
+  await limit(api(), 'user-quota', 'persistentvolumeclaims', 1)
   await world.server('kit', {
     image: { name: 'kit:1', command: ['/kit'] },
     sessions: 'perUser',
@@ -98,12 +99,12 @@ test('what a rule of the cluster refuses for one user keeps nothing from the oth
   report([second.digest], { [first.digest]: 31 * 60_000 })
   world.clock.advance(31 * 60_000)
   await until(async () => !(await podOf(first.id)))
-  await api().kubectl(['delete', 'resourcequota', '--all', '-n', 'user-quota'])
+  await unlimit(api(), 'user-quota')
   world.clock.advance(60_000)
   await until(() => podOf(second.id))
 
   // What is refused for the server keeps the pods of its users from starting, but not from ending.
-  await limit('user-quota', 'count/networkpolicies.networking.k8s.io', 0)
+  await limit(api(), 'user-quota', 'count/networkpolicies.networking.k8s.io', 0)
   const users = { volume: { size: '1Gi' } }
   await world.server('kit', { npm: { package: 'kit', version: '1.0.0' }, sessions: 'perUser', users })
   await world.until('kit', server => reasonOf(server, 'Ready') === 'PodRejected')
@@ -114,26 +115,6 @@ test('what a rule of the cluster refuses for one user keeps nothing from the oth
     return !(await podOf(second.id))
   })
 })
-
-/** A quota of how many objects of a kind may be made. */
-async function limit(namespace: string, kind: string, count: number): Promise<void> {
-  const hard = { [kind]: String(count) }
-  const metadata = { name: kind.replace('/', '.'), namespace }
-  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
-  await api().kubectl(['apply', '-f', '-'], JSON.stringify(quota))
-  // As the quota controller would, which does not run here.
-  const status = JSON.stringify({ status: { hard, used: { [kind]: '0' } } })
-  const patch = [
-    'patch',
-    'resourcequota',
-    metadata.name,
-    '-n',
-    namespace,
-    '--subresource=status',
-    '--type=merge',
-  ]
-  await api().kubectl([...patch, '-p', status])
-}
 
 function theirSecret(name: string): Kube<V1Secret> {
   const data = { whose: Buffer.from('theirs').toString('base64') }

@@ -10,6 +10,7 @@ import { PACKAGES_KEY } from '../../operator/plan/package-records.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { runPortolan } from '../support/portolan.ts'
 import { until } from '../support/until.ts'
+import { limit, unlimit } from './quota.ts'
 import { conditionOf, createWorld, reasonOf } from './world.ts'
 
 const skip = skipApiServer()
@@ -86,6 +87,30 @@ test('the first report of a version is kept over a restart of the operator; only
   await world.until({ records: [NEXT, OTHER] })
   const versions = await world.quiet()
   assert.deepEqual(await world.quiet(), versions)
+})
+
+test('a server whose records the cluster does not allow is changed nevertheless, and says so', {
+  skip,
+  timeout: 120_000,
+}, async t => {
+  const world = await packageWorld(t, 'not-recorded')
+  await limit(api(), 'not-recorded', 'configmaps', 0)
+  await world.web()
+  await until(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
+  await world.pod('web-a', JSON.stringify(FIRST))
+  const reported = await world.status(({ status }) =>
+    /quota/.test(conditionOf(status, 'Accepted')?.message ?? ''),
+  )
+  assert.match(conditionOf(reported.status, 'Accepted')?.message ?? '', /web-packages.* forbidden/)
+  assert.equal(reasonOf(reported, 'Accepted'), 'Accepted')
+  await world.server('web', { npm: { package: 'web', version: '1.0.1' } })
+  await until(async () =>
+    JSON.stringify(await world.get('apps/v1', 'Deployment', 'mcp-web')).includes('1.0.1'),
+  )
+  await unlimit(api(), 'not-recorded')
+  world.clock.advance(60_000)
+  await world.until({ records: [FIRST] })
+  await world.status(({ status }) => conditionOf(status, 'Accepted')?.message === 'It is valid.')
 })
 
 test('portolan approve shows the content that a pod refused, and approves it', {
