@@ -2,12 +2,11 @@
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
-import { isDenied } from '../../core/kube/api-error.ts'
+import { isConflict, isDenied } from '../../core/kube/api-error.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
-import { packageOf } from '../plan/install-packages.ts'
 import { mislabelled } from '../plan/installed.ts'
 import { INSTALLED_LABEL, USER_LABEL } from '../plan/names.ts'
 import type { Reference, ServerPlan, ServerPlanStatus, ServerWorld } from '../plan/plan.ts'
@@ -100,16 +99,14 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     const isHindered = Object.keys(hindrance).length > 0
     if (isHindered) plan = planServer({ ...world, ...hindrance })
     // ConfigMaps are not in the plan: discovery writes and deletes slices, and PackageRecords writes its records.
-    if (!plan.keep) {
-      await writers.prune(object, plan, ownedBefore, signal, ['ConfigMap'])
-      await labelInstalled(options, world, instances.pods(object), signal)
-    }
+    if (!plan.keep) await writers.prune(object, plan, ownedBefore, signal, ['ConfigMap'])
     const [last, target] = [targets.get(key), targetOf(world, plan)]
     targets.set(key, target)
     if (onlyGenerationChanged(last, target)) return { afterMs: REPEAT_LIMIT_MS }
     await writers.report(object, plan.status, signal)
-    const mustRetry = isHindered || world.taken.length > 0 || world.recordsDenied !== undefined
-    const retryMs = mustRetry ? OBSTACLE_RETRY_MS : undefined
+    const isDelayed =
+      isHindered || (world.denied ?? world.recordsDenied) !== undefined || world.taken.length > 0
+    const retryMs = isDelayed ? OBSTACLE_RETRY_MS : undefined
     return { afterMs: soonest(afterMs, plan.afterMs, retryMs) }
   }
 
@@ -122,9 +119,11 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
       turns.ask(key, undefined)
       return undefined
     }
+    const denied = await labelInstalled(options, object, instances.pods(object), signal)
     const { manifest, problems } = manifests.server(object)
     if (manifest) {
-      const world = await observe(options, { scales, instances }, object, manifest, signal)
+      const observed = await observe(options, { scales, instances }, object, manifest, signal)
+      const world = { ...observed, ...(denied !== undefined && { denied }) }
       return settle(object, world, signal).catch(error => onDenial(writers, object, world, error, signal))
     }
     targets.set(key, undefined)
@@ -190,16 +189,28 @@ async function observe(
   }
 }
 
-/** Labels pods that have installed their package: the NetworkPolicy of the installer does not select pods with this label. */
+/**
+ * Labels pods that have installed their package, whatever becomes of the manifest: the NetworkPolicy of the installer does not select pods with
+ * this label. Resolves with the API server's message if it does not allow that.
+ */
 async function labelInstalled(
-  { labelPod, settings }: ServerControllerOptions,
-  { server, pods }: ServerWorld,
+  { caches, labelPod, settings }: ServerControllerOptions,
+  { metadata: { namespace = '', name } }: Manifest,
   ofUsers: ServerWorld['pods'],
   signal: AbortSignal,
-): Promise<void> {
-  if (!settings.networkPolicies || !packageOf(server, settings)) return
-  for (const { pod, installed } of mislabelled([...pods, ...ofUsers]))
-    await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
+): Promise<string | undefined> {
+  if (!settings.networkPolicies) return undefined
+  let denied: string | undefined
+  for (const { pod, installed } of mislabelled([...caches.podsOf(namespace, 'server', name), ...ofUsers])) {
+    try {
+      await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
+    } catch (error) {
+      // A conflict: the pod is gone.
+      if (isDenied(error)) denied = error.message
+      else if (!isConflict(error)) throw error
+    }
+  }
+  return denied
 }
 
 /** The certificate of a server with `tls`; empty if it has none or is not accepted. */

@@ -5,7 +5,7 @@ import type { V1ConfigMap, V1Deployment, V1PersistentVolumeClaim } from '@kubern
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 import { integrityChanged, type PackageRecord, parseKnown } from '../../core/packages/integrity.ts'
 import { APPROVE_ANNOTATION } from '../../crds/annotations.ts'
-import { labelsOf } from '../../operator/plan/names.ts'
+import { INSTALLED_LABEL, labelsOf } from '../../operator/plan/names.ts'
 import { PACKAGES_KEY } from '../../operator/plan/package-records.ts'
 import { apiServerOfTests, skipApiServer } from '../support/api-server.ts'
 import { runPortolan } from '../support/portolan.ts'
@@ -111,6 +111,31 @@ test('a server whose records the cluster does not allow is changed nevertheless,
   world.clock.advance(60_000)
   await world.until({ records: [FIRST] })
   await world.status(({ status }) => conditionOf(status, 'Accepted')?.message === 'It is valid.')
+})
+
+test('a pod that has installed loses its way to the registry, also while the server is refused or denied', {
+  skip,
+  timeout: 120_000,
+}, async t => {
+  const world = await packageWorld(t, 'installed')
+  const untilInstalled = (pod: string) =>
+    until(`${pod} is labelled`, async () =>
+      Boolean((await world.get('v1', 'Pod', pod))?.metadata.labels?.[INSTALLED_LABEL]),
+    )
+  await limit(api(), 'installed', 'services', 0)
+  await world.web()
+  await world.status(server => reasonOf(server, 'Ready') === 'PodRejected')
+  await world.pod('web-a', JSON.stringify(FIRST))
+  await untilInstalled('web-a')
+  await unlimit(api(), 'installed')
+  world.clock.advance(60_000)
+  await until(() => world.get('apps/v1', 'Deployment', 'mcp-web'))
+
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'missing', key: 'token' } } }]
+  await world.server('web', { image: { name: 'web:1', command: ['/web'] }, env })
+  await world.status(server => reasonOf(server, 'Accepted') === 'SecretNotFound')
+  await world.pod('web-b', JSON.stringify(FIRST))
+  await untilInstalled('web-b')
 })
 
 test('portolan approve shows the content that a pod refused, and approves it', {
