@@ -22,8 +22,6 @@ export class Instances {
 
   /** What is observed of a server's users; undefined if they have no pods or volumes. `key`: that of the server. */
   observe(key: string, object: Manifest, server: McpServer, demand: UserDemand): UsersWorld | undefined {
-    const claims = this.#claims(object)
-    if (!hasInstances(server) && claims.length === 0) return undefined
     const { namespace = '', name, uid = '' } = object.metadata
     const pods = Map.groupBy(this.pods(object), ({ metadata }) => metadata.labels?.[USER_LABEL] ?? '')
     const instances = this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
@@ -36,6 +34,8 @@ export class Instances {
         : []
     })
     const users = [...instances.map(({ user }) => user), ...demand.waiting]
+    const claims = this.#claims(object, users)
+    if (!hasInstances(server) && claims.length === 0) return undefined
     const usedAtMs = this.#usedAtMs.get(key) ?? new Map()
     return { demand, usedAtMs, instances, claims, secrets: this.#secrets(namespace, server, new Set(users)) }
   }
@@ -51,12 +51,15 @@ export class Instances {
     else this.#usedAtMs.delete(key)
   }
 
-  #claims({ metadata: { namespace = '', uid = '' } }: Manifest): UsersWorld['claims'] {
+  /** A claim whose annotation was lost is that of the user of `users` whose id its name has. */
+  #claims({ metadata: { namespace = '', name, uid = '' } }: Manifest, users: string[]): UsersWorld['claims'] {
     return this.#caches.ownedBy(uid).flatMap(({ kind, metadata }) => {
-      const user = metadata.annotations?.[ANNOTATION.user] ?? ''
-      if (kind !== 'PersistentVolumeClaim' || !USER_DIGEST.test(user)) return []
+      if (kind !== 'PersistentVolumeClaim') return []
+      const annotated = metadata.annotations?.[ANNOTATION.user] ?? ''
+      const isOf = (user: string) => metadata.name === instanceName(name, idOfUser(user))
+      const user = [annotated, ...users].find(user => USER_DIGEST.test(user) && isOf(user))
       const claim = this.#caches.claims.get(`${namespace}/${metadata.name}`)
-      return claim ? [{ user, claim }] : []
+      return user !== undefined && claim ? [{ user, claim }] : []
     })
   }
 

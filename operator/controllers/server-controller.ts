@@ -8,7 +8,7 @@ import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
 import type { OperatorContext } from '../operator.ts'
 import { mislabelled } from '../plan/installed.ts'
-import { INSTALLED_LABEL, USER_LABEL } from '../plan/names.ts'
+import { INSTALLED_LABEL } from '../plan/names.ts'
 import type { Reference, ServerPlan, ServerPlanStatus, ServerWorld } from '../plan/plan.ts'
 import { planServer } from '../plan/plan-server.ts'
 import { connectionInputs, indexReferences, referencesOf } from '../plan/references.ts'
@@ -180,12 +180,23 @@ async function observe(
     ...(users && { users }),
     references: await references.read(namespace, [...referencesOf(server), ...ofUsers], signal),
     ...(await packages.keep(object, server, pods, signal)),
-    claims: ownedBefore
-      .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && !metadata.labels?.[USER_LABEL])
-      .map(refOf),
+    ...claimsOf(ownedBefore, users),
     logins: loginSecretsOf(caches, object).map(refOf),
     settings,
     now: clock.now(),
+  }
+}
+
+/** The claims of packages, and those of users of which nothing says whose they are. */
+function claimsOf(
+  owned: readonly KubeObject[],
+  users: ServerWorld['users'],
+): Pick<ServerWorld, 'claims' | 'strays'> {
+  const all = owned.filter(({ kind }) => kind === 'PersistentVolumeClaim')
+  const known = users?.claims.map(({ claim }) => claim.metadata.name) ?? []
+  return {
+    claims: all.filter(claim => !isOfUser(claim)).map(refOf),
+    strays: all.filter(claim => isOfUser(claim) && !known.includes(claim.metadata.name)).map(refOf),
   }
 }
 

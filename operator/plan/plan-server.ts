@@ -184,10 +184,10 @@ function bearer({ server, certificate }: ServerWorld): EnsuredSecret {
 
 /** The objects that stay as they are. Secrets of logins are among them only while users log in to the server. */
 function untouchedBy(
-  { server, logins = [] }: ServerWorld,
+  { server, logins = [], strays = [] }: ServerWorld,
   others: readonly ObjectRef[] | undefined,
 ): Pick<ServerPlan, 'untouched'> {
-  const kept = server.spec.auth?.perUser?.oauth ? logins : []
+  const kept = [...(server.spec.auth?.perUser?.oauth ? logins : []), ...strays]
   return others || kept.length > 0 ? { untouched: [...(others ?? []), ...kept] } : {}
 }
 

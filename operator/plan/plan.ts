@@ -89,6 +89,8 @@ export type ServerWorld = {
   use?: { load: ServerLoad; memory: ScaleMemory; current?: number }
   /** Its existing PersistentVolumeClaims, without those of users. */
   claims: readonly ObjectRef[]
+  /** Existing PersistentVolumeClaims of users of which nothing says whose they are. */
+  strays?: readonly ObjectRef[]
   /** The existing Secrets with logins of its users. */
   logins?: readonly ObjectRef[]
   /** Absent while unknown. */
