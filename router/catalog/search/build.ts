@@ -3,6 +3,7 @@ import { buildCorpus, type Corpus } from './corpus.ts'
 import { createQueryCorrector } from './correct-query.ts'
 import { createExplain } from './explain.ts'
 import type { ToolTerms } from './fields.ts'
+import { createNearKinds, type NearKindsReader } from './kinds.ts'
 import { buildLexicon, type Lexicon } from './lexicon.ts'
 import { createParts } from './part-index.ts'
 import { serversByProduct } from './product-names.ts'
@@ -20,6 +21,7 @@ export type LexicalIndex = SearchIndex & {
   readonly reusable: {
     lexicon: Lexicon
     makeTranslator: MakeTranslator
+    nearKinds: NearKindsReader
     documents: readonly SearchDocument[]
     terms: readonly ToolTerms[]
   }
@@ -46,11 +48,13 @@ export function* buildIndex(
 ): Generator<void, LexicalIndex> {
   const lexicon = previous?.reusable.lexicon ?? (yield* buildLexicon())
   const makeTranslator = previous?.reusable.makeTranslator ?? prepareTranslators()
+  const nearKinds = previous?.reusable.nearKinds ?? createNearKinds()
   yield
   const corpus = yield* buildCorpus(documents, lexicon, knownTerms(previous))
   const products = serversByProduct(corpus)
   const translate = makeTranslator(term => products.has(term))
-  const sources = { corpus, lexicon, products, makeTranslator, translate, scratch: createScratch(corpus) }
+  const scratch = createScratch(corpus, nearKinds)
+  const sources = { corpus, lexicon, products, makeTranslator, translate, scratch }
   return { ...indexOf(sources), under: createParts(sources, indexOf) }
 }
 
@@ -75,7 +79,7 @@ function indexOf({
       return translate(bounded)?.text ?? correct(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),
-    reusable: { lexicon, makeTranslator, documents, terms },
+    reusable: { lexicon, makeTranslator, nearKinds: scratch.nearKinds, documents, terms },
   }
 }
 

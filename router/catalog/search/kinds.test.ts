@@ -22,6 +22,24 @@ test('the vector of a kind of tool is nearest to this kind, and the lower the th
   assert.ok(near.nearer >= 1 && near.nearer < count)
 })
 
+test('the mean is that of the nearest eight, also for a vector that is compared again or after another one', () => {
+  const [first, other] = [3, 4].map(kind =>
+    unit(components.subarray(kind * kinds.dimensions, (kind + 1) * kinds.dimensions)),
+  ) as [Vector, Vector]
+  const near = nearKinds(first, 0.5)
+  const cosines = Array.from({ length: count }, (_, kind) => {
+    const values = components.subarray(kind * kinds.dimensions, (kind + 1) * kinds.dimensions)
+    const dot = values.reduce((sum, value, at) => sum + value * (first.values[at] as number), 0)
+    return (dot * first.scale) / Math.hypot(...values)
+  }).sort((a, b) => b - a)
+  const mean = cosines.slice(0, 8).reduce((sum, cosine) => sum + cosine, 0) / 8
+  assert.ok(near && Math.abs(near.meanOfNearest - mean) < 1e-6 && Math.abs(near.nearest - 1) < 0.01)
+  assert.equal(near.nearer, cosines.filter(cosine => cosine > 0.5).length)
+  assert.deepEqual(nearKinds(first, 0.5), near)
+  assert.notDeepEqual(nearKinds(other, 0.5), near)
+  assert.deepEqual(nearKinds(first, 0.5), near)
+})
+
 test('vectors of another length than the encoder makes are compared with nothing', () => {
   assert.equal(nearKinds(quantize([1, 0, 0]), 0.5), undefined)
 })

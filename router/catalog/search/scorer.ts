@@ -4,7 +4,7 @@ import { type Accumulator, createAccumulator } from './accumulator.ts'
 import type { Corpus } from './corpus.ts'
 import { createFusion, type FusedMatch, type Fusion } from './fusion.ts'
 import { intentFactor } from './intent.ts'
-import { createNearKinds, type NearKindsReader } from './kinds.ts'
+import type { NearKindsReader } from './kinds.ts'
 import { createLexicalScorer, type LexicalMatch } from './lexical.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Query } from './query.ts'
@@ -42,12 +42,15 @@ export type Scratch = {
 }
 
 /** Allocates the memory for all documents of the whole index. */
-export function createScratch({ documents, serverCount, serverOf }: Corpus): Scratch {
+export function createScratch(
+  { documents, serverCount, serverOf }: Corpus,
+  nearKinds: NearKindsReader,
+): Scratch {
   return {
     found: createAccumulator(documents.length),
     serverScores: new Float64Array(serverCount),
     fuse: createFusion(serverOf),
-    nearKinds: createNearKinds(),
+    nearKinds,
   }
 }
 
