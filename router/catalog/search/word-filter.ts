@@ -13,17 +13,32 @@ const OTHER_BASIS = 0x9747b28c
 export function readWordFilter(filter: string): WordFilter {
   const bytes = Buffer.from(filter, 'base64')
   const size = bytes.length * 8
-  return word => bitsOf(word, size).every(bit => ((bytes[bit >> 3] as number) & (1 << (bit & 7))) !== 0)
+  return word => {
+    let at = hash(word, BASIS)
+    let step = 0
+    for (let count = 0; count < HASHES; count++) {
+      const bit = at % size
+      if (((bytes[bit >> 3] as number) & (1 << (bit & 7))) === 0) return false
+      // Half of the words that are not in the filter end at their first bit, without the second hash.
+      if (count === 0) step = stepOf(word)
+      at = (at + step) >>> 0
+    }
+    return true
+  }
 }
 
 /** The positions of the bits of a word in a filter of `size` bits. */
 export function* bitsOf(word: string, size: number): Generator<number> {
-  const step = hash(word, OTHER_BASIS) | 1
+  const step = stepOf(word)
   let at = hash(word, BASIS)
   for (let count = 0; count < HASHES; count++) {
     yield at % size
     at = (at + step) >>> 0
   }
+}
+
+function stepOf(word: string): number {
+  return hash(word, OTHER_BASIS) | 1
 }
 
 /** FNV-1a, mixed once more, since its low bits are too alike for similar words. */
