@@ -1,7 +1,7 @@
 /** Leaves out resources and prompts that a search found only because the query names their server. Pure. */
 import { isObject } from '../../../core/json.ts'
 import { type Extra, routeOf } from '../../catalog/catalog.ts'
-import { isStopword, wordsOf } from '../../catalog/search/text.ts'
+import { isStopword, stem, wordsOf } from '../../catalog/search/text.ts'
 import type { Found } from './search-catalog.ts'
 
 /** Hits whose relevances differ by less are equally relevant. */
@@ -24,10 +24,14 @@ export function fittingExtras(query: string, hits: readonly Found<Extra>[], most
 /** Whether the query has a word of the resource or prompt that is not one of its server. */
 function isNamed(extra: Extra, queryTerms: ReadonlySet<string>): boolean {
   const { server, serverTitle, tool, title, description, uri, inputSchema } = routeOf(extra).document
-  const ofServer = termsOf(server, serverTitle)
+  const ofServer = new Set([server, serverTitle].flatMap(text => termsOf(text)))
+  const asked = new Set([...queryTerms].filter(term => !ofServer.has(term)))
+  const initials = new Set([...asked].map(term => term[0]))
+  // A stem begins with the first letter of its word, so most words need no stem to be told from those asked for.
+  const stemIfAsked = (word: string) => (initials.has(word[0]) ? stem(word) : word)
+  const hasAsked = (text: string | undefined) => termsOf(text, stemIfAsked).some(term => asked.has(term))
   const parameters = isObject(inputSchema?.properties) ? Object.keys(inputSchema.properties) : []
-  const own = termsOf(tool, title, description, uri, ...parameters)
-  return [...own].some(term => queryTerms.has(term) && !ofServer.has(term))
+  return asked.size > 0 && [tool, title, description, uri, ...parameters].some(hasAsked)
 }
 
 /** Whether no other hit of the same server is equally relevant. */
@@ -41,8 +45,6 @@ function standsOut({ item, relevance }: Found<Extra>, hits: readonly Found<Extra
   )
 }
 
-function termsOf(...texts: (string | undefined)[]): Set<string> {
-  return new Set(
-    texts.flatMap(text => wordsOf((text ?? '').slice(0, MAX_CHARACTERS)).map(({ term }) => term)),
-  )
+function termsOf(text = '', stemWord = stem): string[] {
+  return wordsOf(text.slice(0, MAX_CHARACTERS), stemWord).map(({ term }) => term)
 }
