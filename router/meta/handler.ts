@@ -30,6 +30,7 @@ import { createActivatedSets } from './profiles/registry/activated.ts'
 import { subscribe } from './resources/subscribe.ts'
 import type { KeptResults } from './results/kept-results.ts'
 import { nameMetaTool, traced } from './spans.ts'
+import { createTurns } from './turns.ts'
 import { refuse } from './wording/answers.ts'
 import { quote } from './wording/sentences.ts'
 
@@ -60,7 +61,9 @@ export function createHandler(options: HandlerOptions): McpHandler {
   const changes = watch && createListChanges({ watch, restrict, once, settled })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
-  const shared = { limits, pool, observer, encodeQuery, results, scripts, clients, activated, schemas, once }
+  const turns = createTurns()
+  const kept = { results, scripts, clients, activated, schemas, once, turns }
+  const shared = { limits, pool, observer, encodeQuery, ...kept }
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const reply = dispatch(work, changes)

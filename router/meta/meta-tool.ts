@@ -16,6 +16,7 @@ import type { SchemaChecks } from './arguments/schema-checks.ts'
 import type { Once } from './once.ts'
 import type { ActivatedSets } from './profiles/registry/activated.ts'
 import type { KeptResults } from './results/kept-results.ts'
+import type { Turns } from './turns.ts'
 import type { ProfileWords } from './wording/profile-words.ts'
 
 /** The context of one request. It keeps the catalog it began with, even if a new one is swapped in meanwhile. */
@@ -36,6 +37,8 @@ export type Work = {
   readonly limits: Limits
   /** Caches values for the lifetime of a catalog. */
   readonly once: Once
+  /** Runs the steps of a search, so that others are served between them. */
+  readonly turns: Turns
   /** State of clients between their requests. Absent: clients get no notifications between requests. */
   readonly clients?: Clients
   /** Stores texts that are cut out of results. Absent: they are lost, and the answer says so. */

@@ -7,6 +7,7 @@ import { createFixture } from '../../../test/meta/fixture.ts'
 import { embed } from '../../../test/support/embeddings.ts'
 import { createVectorTable } from '../../catalog/search/vectors.ts'
 import type { Work } from '../meta-tool.ts'
+import { createTurns } from '../turns.ts'
 import { findItems } from './search-catalog.ts'
 
 test('a word that only prompts contain is encoded for prompts, even if it is corrected for tools', async () => {
@@ -28,7 +29,9 @@ test('a word that only prompts contain is encoded for prompts, even if it is cor
     asked.push(text)
     return quantize(embed(text))
   }
-  const work = { catalog: { ...catalog(), vectors }, encodeQuery, request: { caller: {} } } as unknown as Work
+  const request = { caller: {} }
+  const turns = createTurns()
+  const work = { catalog: { ...catalog(), vectors }, encodeQuery, request, turns } as unknown as Work
   const { extras } = await findItems(work, 'triage', 5)
   assert.deepEqual(asked, ['trial', 'triage'])
   assert.ok((extras[0]?.relevance ?? 0) > 0.9, `${extras[0]?.relevance}`)

@@ -87,16 +87,17 @@ export function findItems(
 }
 
 async function find(work: Work, query: string, limit: number, { wanted }: SearchScope): Promise<FoundItems> {
-  const { catalog } = work
+  const { catalog, turns } = work
   const named = catalog.toolByName.get(query)
   if (named && isShown(catalog, named.server) && (wanted?.(named) ?? true))
     return { tools: [{ item: named, relevance: 1, weak: false, whole: true }], extras: [], total: 1 }
   const [vector, extraVector] = await queryVectors(work, query)
   const visible = visibleOf(catalog, wanted)
   const meaning = meaningOf(vector, catalog.vectors?.tools)
-  const { hits, ...rest } = catalog.index.search(query, { limit, visible, meaning })
+  const { hits, ...rest } = await turns(() => catalog.index.search(query, { limit, visible, meaning }))
   const tools = hits.map(hit => foundIn(catalog.tools, hit))
-  return { tools, extras: findExtras(catalog, query, extraVector, wanted), ...rest }
+  if (catalog.extras.length === 0) return { tools, extras: [], ...rest }
+  return { tools, extras: await turns(() => findExtras(catalog, query, extraVector, wanted)), ...rest }
 }
 
 /** Vectors for the tool index and the extra index: the text to encode differs if a word is a typo for one index but known to the other. */
@@ -154,7 +155,6 @@ function findExtras(
   vector: Vector | undefined,
   wanted: SearchScope['wanted'],
 ): Found<Extra>[] {
-  if (catalog.extras.length === 0) return []
   const visible = (extra: number): boolean => {
     const item = routeOf(catalog.extras[extra] as Extra)
     return isShown(catalog, item.server) && (wanted?.(item) ?? true)

@@ -66,18 +66,19 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const isUsualFirstPage = args.limit === undefined && from === 0
   const to = isUsualFirstPage ? worthShowing(found.tools, end, queries.length) : end
   const tools = found.tools.slice(from, to)
-  const answer = composeDiscovery({
+  const discovery = {
     catalog,
     tools,
     extras: from === 0 ? found.extras : [],
     from,
     hasMore: found.tools.length > from + tools.length,
-    cursorAfter: shown => (from + shown < MAX_RANK ? rankCursor(from + shown, asked) : undefined),
+    cursorAfter: (shown: number) => (from + shown < MAX_RANK ? rankCursor(from + shown, asked) : undefined),
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? given : (given[0] as string),
     notFound: from === 0 ? { absent: found.absent, unknown } : {},
-  })
+  }
+  const answer = await work.turns(() => composeDiscovery(discovery))
   observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer
   return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
