@@ -30,4 +30,4 @@ COPY --from=build /image/ /
 # cli/node-options.mjs explains these values and the options of Node below.
 ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536 MALLOC_MMAP_THRESHOLD_=65536 HOME=/tmp
 USER 65532:65532
-ENTRYPOINT ["/portolan/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "--heap-growing-percent=30", "/app/portolan.js"]
+ENTRYPOINT ["/portolan/node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "--heap-growing-percent=30", "--no-parallel-scavenge", "/app/portolan.js"]

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { HEAP_OPTIONS } from './node-options.mjs'
 
 /** V8's values without HEAP_OPTIONS. */
-const DEFAULTS = ['--allocation-site-pretenuring', '--heap-growing-percent=0']
+const DEFAULTS = ['--allocation-site-pretenuring', '--heap-growing-percent=0', '--parallel-scavenge']
 
 /**
  * Sets HEAP_OPTIONS. Call it when the modules are loaded, before catalogs are built. They are not on Node's command line, because V8
