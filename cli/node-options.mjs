@@ -9,15 +9,15 @@ export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning', '--max-sem
 /**
  * Turns off pretenuring. While catalogs are built, V8 would learn that new objects live long. It would then put the objects of calls, and
  * everything that they refer to, among the old objects, and a call would take twice the CPU time. On a laptop, cli/heap.ts sets these options.
- *
- * The main thread collects short-lived objects alone, in half a millisecond. With helping threads it waits for them, and on busy cores, for
- * example while tools are encoded, some collections then take 5 to 70 ms, during which no call is answered.
  */
-export const HEAP_OPTIONS = [
-  '--no-allocation-site-pretenuring',
-  '--heap-growing-percent=30',
-  '--no-parallel-scavenge',
-]
+export const HEAP_OPTIONS = ['--no-allocation-site-pretenuring', '--heap-growing-percent=30']
+
+/**
+ * The main thread collects short-lived objects alone, in half a millisecond. With helping threads it waits for them, and on busy cores, for
+ * example while tools are encoded, some collections then take 5 to 70 ms, during which no call is answered. On a laptop, cli/heap.ts sets
+ * this after the start, during which many objects are kept and helping threads save time.
+ */
+export const SERVING_OPTIONS = ['--no-parallel-scavenge']
 
 /** glibc uses one heap for all threads, and returns freed memory to the system; by default it keeps 60 MB more (mallopt(3)). */
 export const MALLOC = {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { HEAP_OPTIONS, MALLOC, NODE_OPTIONS } from '../cli/node-options.mjs'
+import { HEAP_OPTIONS, MALLOC, NODE_OPTIONS, SERVING_OPTIONS } from '../cli/node-options.mjs'
 import { MODEL_FILE, modelFileOf } from '../core/encoder/model-place.ts'
 import { cacheFolder } from '../local/config.ts'
 import { sharedLibraries } from './shared-libraries.ts'
@@ -19,7 +19,7 @@ const root = dirname(import.meta.dirname)
 
 /** How a container of the image starts. Keep it equal to the Dockerfile. */
 export const IMAGE_START = {
-  entrypoint: ['/portolan/node', ...NODE_OPTIONS, ...HEAP_OPTIONS, '/app/portolan.js'],
+  entrypoint: ['/portolan/node', ...NODE_OPTIONS, ...HEAP_OPTIONS, ...SERVING_OPTIONS, '/app/portolan.js'],
   env: { ...MALLOC, HOME: '/tmp' },
   user: '65532:65532',
 }
