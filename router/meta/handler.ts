@@ -67,7 +67,6 @@ export function createHandler(options: HandlerOptions): McpHandler {
 
   const answer = (work: Work): McpResponse | Promise<McpResponse> => {
     const reply = dispatch(work, changes)
-    // Scopes can be missing only where rules apply.
     return reply instanceof Promise && work.catalog.view ? reply.catch(asChallenge) : reply
   }
 
@@ -121,7 +120,7 @@ function dispatch(work: Work, changes: ListChanges | undefined): McpResponse | P
   return handleGateway(work, route.profile)
 }
 
-/** Turns `ScopesMissing` into its answer; rethrows any other error. */
+/** Turns `ScopesMissing`, which is thrown only where rules apply, into its answer; rethrows any other error. */
 function asChallenge(error: unknown): McpResponse {
   if (error instanceof ScopesMissing) return challengeFor(error)
   throw error
