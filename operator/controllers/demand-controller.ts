@@ -69,7 +69,10 @@ export function createDemandController(options: DemandControllerOptions): Demand
     const { namespace = '', name } = gateway.metadata
     const pods = routerPods(caches, { namespace, name }).filter(isRunning)
     const addresses = pods.map(({ status }) => status?.podIP ?? '')
-    events.follow(key, addresses, () => requeue(key))
+    events.follow(key, addresses, address => {
+      silent.heard(address)
+      requeue(key)
+    })
     const reports = await inTurns(addresses, READS_AT_ONCE, address =>
       silent.ask(address, () => readRouterLoad(address, clock, signal)),
     )

@@ -21,6 +21,7 @@ import { gatewayReferences, type ReferenceName, referencesOf } from '../plan/ref
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
+import { routerPods } from '../runtime/router-pods.ts'
 import type { DescriptionTokens } from './description-tokens.ts'
 import {
   createGatewayProbe,
@@ -256,7 +257,7 @@ async function observe(
     descriptionTokens,
     deployment: caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`),
     serviceAccount: caches.serviceAccounts.get(`${namespace}/${gatewayObjectName(name)}`)?.metadata.uid,
-    pods: caches.podsOf(namespace, 'router', name),
+    pods: routerPods(caches, { namespace, name }),
     generation: generationOf(caches, keyOf(object)),
     reports: [],
     taken: [],

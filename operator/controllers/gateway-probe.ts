@@ -27,8 +27,7 @@ const POLL_MS = 30_000
 /** A router needs a moment to load a change. */
 const CHANGED_POLL_MS = 200
 const HANDSHAKE_LIMIT_MS = 5_000
-/** How often a handshake that succeeded is repeated although nothing has changed that the operator sees. */
-export const HANDSHAKE_REPEAT_MS = 3 * 60_000
+const TOO_MANY_REQUESTS = 429
 const HANDSHAKE_RETRY = { firstMs: 200, longestMs: 60_000 }
 
 /** Result of probing a gateway. */
@@ -93,7 +92,7 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
     memory.first.resolve(seen)
     if (changed) options.onChange(key)
     const pollMs = behind ? BEHIND_POLL_MS : POLL_MS
-    const handshakeMs = seen.handshake ? memory.nextHandshakeAt - clock.now() : pollMs
+    const handshakeMs = seen.handshake && !seen.handshake.ok ? memory.nextHandshakeAt - clock.now() : pollMs
     return { afterMs: Math.max(Math.min(pollMs, handshakeMs), 0) }
   }
   return {
@@ -182,8 +181,8 @@ export function generationOf({ configMaps }: Pick<Caches, 'configMaps'>, key: st
 }
 
 /**
- * One MCP handshake for each state of the Deployment, Service and NetworkPolicy, repeated soon while it fails, and seldom otherwise. Returns
- * undefined while no router is available.
+ * One MCP handshake for each state of the Deployment, Service and NetworkPolicy, repeated while it fails: one that succeeded costs users a part of
+ * their limits, and a line of the audit stream. Returns undefined while no router is available.
  */
 async function handshakeWith(
   options: GatewayProbeOptions,
@@ -208,12 +207,11 @@ async function handshakeWith(
     ...[service?.uid, service?.resourceVersion],
   ])
   const last = memory.handshakeState === state ? memory.seen?.handshake : undefined
-  if (last && clock.now() < memory.nextHandshakeAt) return last
+  if (last && (last.ok || clock.now() < memory.nextHandshakeAt)) return last
   const handshake = await tryHandshake(options, key, memory, signal)
   // An attempt without a result, which threw, is repeated.
   memory.handshakeState = state
-  // A gateway that answered until now is asked once more before it counts as unreachable.
-  return last?.ok && memory.failures === 1 ? last : handshake
+  return handshake
 }
 
 async function tryHandshake(
@@ -235,8 +233,9 @@ async function tryHandshake(
     await client.close()
   } catch (error) {
     if (!(error instanceof Fault) || signal.aborted) throw error
-    // A gateway with `auth` refuses the operator, which has no credential. This still proves that it answers.
-    if (error.code !== 'upstream_auth_required' || !asksForCredentials(caches, key)) {
+    // A gateway with `auth` refuses the operator, which has no credential, and one with limits may refuse anybody. This still proves that it answers.
+    const isRefusal = error.code === 'upstream_auth_required' && asksForCredentials(caches, key)
+    if (!isRefusal && error.details.status !== TOO_MANY_REQUESTS) {
       memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
       return { ok: false, message: error.message }
     }
@@ -244,7 +243,6 @@ async function tryHandshake(
     limit.clear()
   }
   memory.failures = 0
-  memory.nextHandshakeAt = clock.now() + HANDSHAKE_REPEAT_MS
   return { ok: true }
 }
 

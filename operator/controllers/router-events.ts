@@ -24,7 +24,7 @@ export class RouterEvents {
   }
 
   /** Follows the routers of a gateway at these addresses and no others; calls `onEvent` for each event, and when a stream has ended. */
-  follow(gateway: string, addresses: readonly string[], onEvent: () => void): void {
+  follow(gateway: string, addresses: readonly string[], onEvent: (address: string) => void): void {
     const wanted = new Map(addresses.map(address => [keyOf(gateway, address), address]))
     for (const [key, { stop }] of this.#streams) {
       if (!key.startsWith(`${gateway} `) || wanted.has(key)) continue
@@ -35,7 +35,7 @@ export class RouterEvents {
       if (this.#streams.has(key)) continue
       const stream = { stop: new AbortController(), isOpen: false }
       this.#streams.set(key, stream)
-      void this.#readRepeatedly(address, stream, onEvent)
+      void this.#readRepeatedly(address, stream, () => onEvent(address))
     }
   }
 

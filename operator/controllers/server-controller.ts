@@ -2,7 +2,7 @@
 import { endpointOf } from '../../core/catalog/endpoint.ts'
 import { hasInstances } from '../../core/catalog/instances.ts'
 import { serverObjectName } from '../../core/catalog/object-names.ts'
-import { isConflict, isDenied } from '../../core/kube/api-error.ts'
+import { ApiError, isConflict, isDenied } from '../../core/kube/api-error.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/kube/object.ts'
 import { CONDITION } from '../../crds/conditions.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -129,7 +129,7 @@ function createReconcile(options: ServerControllerOptions): Controller['reconcil
     targets.set(key, undefined)
     turns.ask(key, undefined)
     await writers.report(object, invalidServerStatus(problems, object.metadata.generation ?? 0), signal)
-    return undefined
+    return denied === undefined ? undefined : { afterMs: OBSTACLE_RETRY_MS }
   }
 }
 
@@ -144,8 +144,14 @@ async function onDenial(
   if (!isDenied(error)) throw error
   const plan = planServer({ ...world, denied: error.message })
   await writers.report(object, plan.status, signal)
-  if (!plan.keep) await writers.prune(object, plan, world.ownedBefore.filter(isOfUser), signal)
+  if (!plan.keep)
+    await writers.prune(object, plan, world.ownedBefore.filter(isOfUser), signal).catch(unlessDenied)
   return { afterMs: OBSTACLE_RETRY_MS }
+}
+
+/** A denied deletion is tried again with the rest. */
+function unlessDenied(error: unknown): void {
+  if (!isDenied(error)) throw error
 }
 
 /** `ownedBefore`: the objects that the server owned before anything else was observed. */
@@ -202,7 +208,7 @@ function claimsOf(
 
 /**
  * Labels pods that have installed their package, whatever becomes of the manifest: the NetworkPolicy of the installer does not select pods with
- * this label. Resolves with the API server's message if it does not allow that.
+ * this label. Resolves with the API server's message if it does not do that; everything else goes on.
  */
 async function labelInstalled(
   { caches, labelPod, settings }: ServerControllerOptions,
@@ -216,9 +222,9 @@ async function labelInstalled(
     try {
       await labelPod(pod, installed ? { [INSTALLED_LABEL]: 'true' } : {}, signal)
     } catch (error) {
+      if (!(error instanceof ApiError) || signal.aborted) throw error
       // A conflict: the pod is gone.
-      if (isDenied(error)) denied = error.message
-      else if (!isConflict(error)) throw error
+      if (!isConflict(error)) denied = error.message
     }
   }
   return denied

@@ -24,7 +24,7 @@ function start() {
     }
     return asked
   }
-  return { polled }
+  return { polled, heard: (address: string) => routers.heard(address) }
 }
 
 test('a router that does not answer in time is asked less and less often, until it answers', async () => {
@@ -40,4 +40,11 @@ test('a router that refuses connections, and another one that answers, are asked
   await polled('10.0.0.1', REPORT_LIMIT_MS)
   assert.equal((await polled('10.0.0.2', 0)).length, 30)
   assert.equal((await polled('10.0.0.3', 0, 'hello')).length, 30)
+})
+
+test('a router that has sent something is asked at the next poll', async () => {
+  const { polled, heard } = start()
+  await polled('10.0.0.1', REPORT_LIMIT_MS)
+  heard('10.0.0.1')
+  assert.equal((await polled('10.0.0.1', 1, 'hello'))[0], 0)
 })

@@ -4,7 +4,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { REPORT_LIMIT_MS } from './router-report.ts'
 
-/** The first pause is at most that between two polls. A call that waits at a router which answers again is found within the longest one. */
+/** The first pause is at most that between two polls. What a router that answers again does not send is found within the longest one. */
 const PAUSE = { firstMs: 2_000, longestMs: 16_000 }
 /** Others are asked as often as those that answer. */
 const MAX_REMEMBERED = 10_000
@@ -34,5 +34,9 @@ export class SilentRouters {
       this.#silent.set(address, { failures: failures + 1, askAtMs })
     }
     return answer
+  }
+  /** Call when a router has sent something: the next poll asks it. */
+  heard(address: string): void {
+    this.#silent.delete(address)
   }
 }

@@ -23,6 +23,8 @@ export type DeploymentParts = {
   startSeconds: number
   annotations?: Record<string, string>
   template: JsonOf<V1PodTemplateSpec>
+  /** The Deployment whose number of replicas is repeated, since another controller decides it: it is not written over a newer one. */
+  repeats?: Kube<V1Deployment>
 }
 
 /**
@@ -43,6 +45,7 @@ export function deployment(parts: DeploymentParts): Kube<V1Deployment> {
       namespace,
       labels: labelsOf(component, instance, user),
       ...(annotations && { annotations }),
+      ...(parts.repeats && { resourceVersion: parts.repeats.metadata.resourceVersion }),
     },
     spec: {
       replicas,

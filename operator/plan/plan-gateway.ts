@@ -185,13 +185,15 @@ function routersOf(
   const shutdown = shutdownOf(servers.map(({ limits }) => limits.callTimeoutMs))
   const template =
     account === undefined ? undefined : routerTemplate(gateway, settings, { account, shutdown })
+  const repeats = fixed === undefined ? current : undefined
+  const parts = { ...scaled, replicas, repeats, startSeconds: ROUTER_START_SECONDS }
   const objects: KubeObject[] = [
     ...(settings.networkPolicies ? [gatewayPolicy(gateway, settings)] : []),
     gatewayService(gateway),
     adminService(gateway),
     peersService(gateway),
     ...(max > 1 ? [disruptionBudget(scaled)] : []),
-    ...(template ? [deployment({ ...scaled, replicas, startSeconds: ROUTER_START_SECONDS, template })] : []),
+    ...(template ? [deployment({ ...parts, template })] : []),
     ...(fixed === undefined ? [autoscaler(scaled, { min, max }, gateway.spec.router.autoscaling)] : []),
   ]
   return { objects, revision: template && revisionOf(template) }

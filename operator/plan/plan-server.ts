@@ -108,6 +108,7 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
   const scale = serverScale(world)
   const scaled = { name: serverObjectName(instance), namespace, component: 'server' as const, instance }
   const replicas = scale.wanted
+  const repeats = server.spec.scaling.external ? current : undefined
   const inputs = podInputs(
     server,
     references,
@@ -132,7 +133,7 @@ function workloadOf(world: ServerWorld, references: ReferenceIndex) {
     ...(max > 1 && !server.spec.suspend ? [disruptionBudget(scaled)] : []),
     ...(isWaiting
       ? (kept ?? [])
-      : [deployment({ ...scaled, replicas, startSeconds, annotations, template })]),
+      : [deployment({ ...scaled, replicas, repeats, startSeconds, annotations, template })]),
   ]
   return {
     objects,

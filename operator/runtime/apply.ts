@@ -87,7 +87,7 @@ export function createApplier(options: ApplierOptions): Applier {
       for (const [at, one] of unsettled.entries()) {
         try {
           const removed = await takeOver(options, one, signal)
-          written.remember(await write(options, one, removed ? {} : preconditionOf(one), signal), one.hash)
+          written.remember(await write(options, one, signal), one.hash)
           if (removed) drift.push(removed)
         } catch (error) {
           if (!isRefusal(error)) throw error
@@ -180,31 +180,17 @@ function takenRef({ object, found }: Wanted): TakenRef {
   return { ...refOf(object), ...(owner !== undefined && { owner }) }
 }
 
-/**
- * Of a write that repeats the observed number of replicas: the observed resourceVersion. If an autoscaler has changed the number since, the API
- * server answers with a conflict, and the number is not set back.
- */
-function preconditionOf({ object, found }: Wanted): { resourceVersion?: string } {
-  const isRepeated = found && replicasOf(found) !== undefined && replicasOf(found) === replicasOf(object)
-  return isRepeated ? { resourceVersion: found.metadata.resourceVersion } : {}
-}
-
-function replicasOf(object: KubeObject): number | undefined {
-  return (object as { spec?: { replicas?: number } }).spec?.replicas
-}
-
 /** Applies an object, and returns it as the API server stored it. */
 async function write(
   { client, log, metrics, fieldManager }: ApplierOptions,
   { object, hash, found }: Wanted,
-  precondition: { resourceVersion?: string },
   signal: AbortSignal,
 ): Promise<KubeObject> {
   // With the uid, the API server answers with a conflict if another client deleted and recreated the object.
   const metadata = {
     ...object.metadata,
     annotations: { ...object.metadata.annotations, [APPLIED_ANNOTATION]: hash },
-    ...(found ? { uid: found.metadata.uid, ...precondition } : {}),
+    ...(found ? { uid: found.metadata.uid } : {}),
   }
   const stored = await client.apply({ ...object, metadata }, { fieldManager, force: true }, signal)
   const { kind, namespace, name } = refOf(object)
@@ -241,8 +227,12 @@ async function remove(
   return true
 }
 
-function hashOf(object: KubeObject): string {
-  return createHash('sha256').update(canonicalJson(object)).digest('hex').slice(0, HASH_CHARACTERS)
+/** Without the resourceVersion, a precondition of the write. */
+function hashOf({ metadata: { resourceVersion: _, ...metadata }, ...rest }: KubeObject): string {
+  return createHash('sha256')
+    .update(canonicalJson({ ...rest, metadata }))
+    .digest('hex')
+    .slice(0, HASH_CHARACTERS)
 }
 
 /** Whether the object came from a metadata cache, without its content. */

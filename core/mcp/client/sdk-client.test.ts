@@ -39,7 +39,7 @@ const faults: [string, Behaviour, object][] = [
   [
     'a JSON-RPC error under another status',
     raw(404, 'application/json', refusal),
-    { code: 'upstream_rejected', message: 'There is no such tool' },
+    { code: 'upstream_rejected', message: 'There is no such tool', details: { status: 404 } },
   ],
   ['a page', raw(200, 'text/html', '<h1>Hello</h1>'), { code: 'upstream_protocol' }],
   ['a failure', raw(502, 'text/plain', 'Bad gateway'), { code: 'upstream_protocol', message: /502/ }],

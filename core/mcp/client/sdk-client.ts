@@ -97,9 +97,11 @@ function sdkFault(cause: unknown): Fault {
   if (code === 401 || code === 403)
     return new Fault('upstream_auth_required', `The gateway wants credentials (${code})`, { cause })
   const rejection = rejectionIn(message)
-  if (rejection !== undefined) return new Fault('upstream_rejected', rejection, { cause })
-  const status = typeof code === 'number' && code > 0 ? ` (HTTP ${code})` : ''
-  return new Fault('upstream_protocol', `The answer of the gateway is not MCP${status}`, { cause })
+  const status = typeof code === 'number' && code > 0 ? code : undefined
+  const given = { cause, ...(status !== undefined && { details: { status } }) }
+  if (rejection !== undefined) return new Fault('upstream_rejected', rejection, given)
+  const http = status === undefined ? '' : ` (HTTP ${status})`
+  return new Fault('upstream_protocol', `The answer of the gateway is not MCP${http}`, given)
 }
 
 /** The JSON-RPC error in the body of a refusal, which the SDK quotes in its message. */
