@@ -18,8 +18,9 @@ export class PlacedList<Item extends Placed> {
     this.#items.push(item)
   }
 
-  /** Moves the last item to the place of the removed one, in constant time. The item must be in the list. */
+  /** Moves the last item to the place of the removed one, in constant time. Does nothing if the item is not in the list. */
   remove(item: Item): void {
+    if (this.#items[item.place] !== item) return
     const last = this.#items.pop()
     if (!last || last === item) return
     last.place = item.place

@@ -5,6 +5,7 @@ import { Fault } from '../core/errors.ts'
 import type { HostGuard } from '../core/host-guard.ts'
 import type { Log } from '../core/log.ts'
 import { connectRemote } from '../core/mcp/client/connect.ts'
+import type { AnswerRoom } from '../core/mcp/client/http/answer-room.ts'
 import { createTokenSource } from '../core/mcp/client/http/oauth.ts'
 import type { RemoteSpec } from '../core/mcp/client/http/spec.ts'
 import { createTokenExchange } from '../core/mcp/client/http/token-exchange.ts'
@@ -28,6 +29,8 @@ export type LaunchDeps = {
   tails: StderrTails
   /** How remote servers are reached. Absent: directly. */
   hosts?: HostGuard
+  /** Shared by all remote servers. Absent: the answers that are received at once are not bounded together. */
+  room?: AnswerRoom
   /** Returns the tokens of a user's login to a server. */
   loginTokens: (desired: DesiredServer, user?: User) => RemoteSpec['auth']
   /** The user's environment; servers inherit part of it. */
@@ -66,7 +69,7 @@ function launchRemote(desired: DesiredServer, deps: LaunchDeps, user?: Connected
       sessions: sharing(sessions),
       startTimeoutMs: parseDuration(limits.startTimeout),
     },
-    { clock: deps.clock, watchesLife: user === undefined, guard: deps.hosts },
+    { clock: deps.clock, watchesLife: user === undefined, guard: deps.hosts, room: deps.room },
   )
 }
 

@@ -6,6 +6,7 @@ import type { Profile, RouterConfig } from '../core/catalog/router-config.ts'
 import type { ConsolePage } from '../core/console/page.ts'
 import { anyHost, type HostGuard } from '../core/host-guard.ts'
 import type { Log } from '../core/log.ts'
+import { AnswerRoom } from '../core/mcp/client/http/answer-room.ts'
 import { type Reaper, startReaper } from '../core/mcp/client/stdio/reaper.ts'
 import type { Identity } from '../core/mcp/identity.ts'
 import { readProxies } from '../core/proxies.ts'
@@ -207,7 +208,8 @@ function createChildren(
   hooks: Pick<DiscoveryDeps, 'started' | 'onChange' | 'onDiscovered'>,
 ): Children {
   const { clock, hosts, tokens, reaper, packages, cache, approvals, tails, logins } = laptop
-  const launching = { packages, reaper, clock, log, env, tails, hosts, loginTokens: logins.tokens }
+  const room = new AnswerRoom()
+  const launching = { packages, reaper, clock, log, env, tails, hosts, room, loginTokens: logins.tokens }
   const starts = createSlots({ ...STARTS, clock })
   const countTokens = (texts: readonly string[]) => tokens.count(texts)
   return new Children({

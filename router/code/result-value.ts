@@ -21,7 +21,7 @@ export function toolValue(result: JsonObject, outputSchema: JsonValue | undefine
   let left = MAX_VALUES
   return blocks.map(block => {
     const { type, text } = block
-    if (type !== 'text' || typeof text !== 'string') return blockValue(block)
+    if (type !== 'text' || typeof text !== 'string' || !isParsed(text)) return blockValue(block)
     const values = countValues(text, left)
     if (values > left) return text
     left -= values
@@ -31,13 +31,16 @@ export function toolValue(result: JsonObject, outputSchema: JsonValue | undefine
 
 /** A text as a value: parsed if it is a JSON object or list without too many values. `"42"` stays a string: the type of what a tool returns must not depend on the value. */
 export function parsedText(text: string): JsonValue {
-  const first = text.trimStart()[0]
-  if (first !== '{' && first !== '[') return text
+  if (!isParsed(text)) return text
   try {
     return parseJson(text) as JsonValue
   } catch {
     return text
   }
+}
+
+function isParsed(text: string): boolean {
+  return /^\s*[{[]/.test(text)
 }
 
 /** The texts of a result, one a line: the message of an error result. */

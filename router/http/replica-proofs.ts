@@ -8,6 +8,7 @@ import type { Clock } from '../../core/async.ts'
 import { readBounded } from '../../core/bounded.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { deadline } from '../../core/deadline.ts'
+import { Fault } from '../../core/errors.ts'
 import type { InternalCredentials } from '../access/internal-credential.ts'
 import type { App } from './app.ts'
 
@@ -48,11 +49,17 @@ export function createReplicaProofs(
     }
   }
 
+  /** Once, after a timeout: if this process got no CPU time, a timer fires before an answer that has arrived is read. */
+  const askAgain = (origin: string) => (error: unknown) => {
+    if (!(error instanceof Fault)) throw error
+    return ask(origin)
+  }
+
   return {
     check(origin) {
       const known = proven.get(origin)
       if (known && known.untilMs > clock.now()) return known.done
-      const asked: Proven = { untilMs: Number.POSITIVE_INFINITY, done: ask(origin) }
+      const asked: Proven = { untilMs: Number.POSITIVE_INFINITY, done: ask(origin).catch(askAgain(origin)) }
       proven.set(origin, asked)
       const end = (validMs: number) => () => {
         asked.untilMs = clock.now() + validMs
@@ -76,6 +83,8 @@ export function addProofPage(
   })
 }
 
+export class WrongProof extends Error {}
+
 function wrongProof(): Error {
-  return new Error('the address of the replica belongs to another program')
+  return new WrongProof('the address of the replica belongs to another program')
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Agent, type Dispatcher } from 'undici'
 import type { Clock } from '../../core/async.ts'
+import { waitFor } from '../../core/deadline.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
@@ -11,7 +12,7 @@ import type { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { writeText } from '../../core/mcp/server/post-response.ts'
 import { errorText } from '../../core/mcp/server/reply.ts'
 import type { InternalCredentials } from '../access/internal-credential.ts'
-import { createReplicaProofs, type ReplicaProofs } from './replica-proofs.ts'
+import { createReplicaProofs, type ReplicaProofs, WrongProof } from './replica-proofs.ts'
 import { createSilence } from './silence.ts'
 
 export type Replicas = {
@@ -137,7 +138,7 @@ export function createReplicas(
 /** Sends requests to replicas that have proved that they are some; otherwise nothing, and rejects with `Unproven`. */
 function sendingWith(agent: Agent, proofs: ReplicaProofs) {
   return async (sent: Sent, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
-    await proofs.check(sent.origin).catch(cause => {
+    await waitFor(proofs.check(sent.origin), signal).catch(cause => {
       throw new Unproven(messageOf(cause), { cause })
     })
     return agent.request({ ...sent, headers: passedOn(sent.headers), signal })
@@ -155,7 +156,8 @@ function endOrDestroy(raw: ServerResponse, isStream: boolean, signal: AbortSigna
 
 /** Returns undefined if the replica may have received the request. */
 function goneReason(error: unknown): Gone | undefined {
-  if (error instanceof Unproven) return goneReason(error.cause) ?? 'unreachable'
+  if (error instanceof Unproven)
+    return goneReason(error.cause) ?? (error.cause instanceof WrongProof ? 'unreachable' : 'refused')
   const { code = '' } = error as { code?: string }
   if (code === 'ECONNREFUSED') return 'refused'
   const unreachable = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(code)

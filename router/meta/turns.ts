@@ -9,7 +9,11 @@ export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve()
   return step => {
     const done = last.then(() => nextTurn()).then(step)
-    last = done.catch(() => {})
+    // Without the step's result, which would be kept until the next search.
+    last = done.then(
+      () => {},
+      () => {},
+    )
     return done
   }
 }

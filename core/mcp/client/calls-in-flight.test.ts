@@ -25,3 +25,12 @@ test('calls in flight are found, latest last, in whatever order they end', () =>
   calls.remove(second)
   assert.deepEqual([calls.size, [...calls.values()].at(-1)?.method], [3, 'call 6'])
 })
+
+test('a call that is removed twice takes no other with it', () => {
+  const calls = new CallsInFlight()
+  const all = [1, 2, 3].map(listed)
+  for (const one of all) calls.add(one)
+  calls.remove(all[0] as Listed)
+  calls.remove(all[0] as Listed)
+  assert.equal(calls.size, 2)
+})

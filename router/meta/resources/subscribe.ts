@@ -116,7 +116,8 @@ function isReadable(
   const now = catalogOf(identity)
   // Without rules, the subscription waits for a server that is gone for a while.
   if (!now.view) return true
-  const known = now.servers.get(server.name)
+  // Not in the restricted catalog: a server of whose shared lists nothing is granted is not in it, though the user's own lists may have something.
+  const known = (now.whole ?? now).servers.get(server.name)
   return !!known && mayRead(now, known, uri) && scopesToAskFor(now, identity, known, { uri }).length === 0
 }
 

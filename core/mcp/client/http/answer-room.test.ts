@@ -76,3 +76,14 @@ test('the room of a call that is cancelled is free again', async t => {
 test('a process has room for the largest answer at least', () => {
   assert.ok(new AnswerRoom().left >= 64 * MIB)
 })
+
+test('a share of a room leaves the rest of it to others', () => {
+  const room = new AnswerRoom(200 * MIB)
+  const [one, other] = [room.share(), room.share()]
+  assert.equal(one.take(90 * MIB), true)
+  assert.equal(one.take(20 * MIB), false)
+  assert.equal(other.take(100 * MIB), true)
+  assert.equal(room.left, 10 * MIB)
+  one.free(90 * MIB)
+  assert.deepEqual([room.left, one.left], [100 * MIB, 100 * MIB])
+})

@@ -33,10 +33,11 @@ export type HttpClient = {
   close(): Promise<void>
 }
 
-export function createHttpClient(spec: RemoteSpec, { clock, guard, room }: RemoteDeps): HttpClient {
+export function createHttpClient(spec: RemoteSpec, { clock, guard, room: whole }: RemoteDeps): HttpClient {
   const url = new URL(spec.url)
   const connect = connectOf(spec, guard)
   const check = () => guard?.check(url)
+  const room = whole?.share()
   const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock, room, check }
   const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock, room, check }
   const { fixed, current } = createHeaders(spec, url)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { callOf } from '../../../../test/support/call.ts'
+import { until } from '../../../../test/support/until.ts'
 import {
   answer,
   type Behaviour,
@@ -63,24 +64,31 @@ for (const [title, behaviour] of forms)
     assert.deepEqual((await call('small')).result, RESULT)
   })
 
-test('an SSE upstream is connected again after an answer with too many values', async t => {
+test('an answer with too many values fails only its call of an SSE upstream', async t => {
   let send = (_text: string): void => {}
+  const waiting: unknown[] = []
+  const result = (id: unknown, result: object) => send(JSON.stringify({ jsonrpc: '2.0', id, result }))
   const server = await startRude({
     GET: stream(response => {
       send = text => response.write(`data: ${text}\n\n`)
       response.write('event: endpoint\ndata: /messages\n\n')
     }),
     initialize: (response, { id }) => {
-      const result = { protocolVersion: '2024-11-05', capabilities: {} }
-      send(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      result(id, { protocolVersion: '2024-11-05', capabilities: {} })
       response.writeHead(202).end()
     },
     'tools/call': (response, { id, params }) => {
-      send(params?.name === 'small' ? JSON.stringify({ jsonrpc: '2.0', id, result: RESULT }) : many(id))
+      if (params?.name === 'late') waiting.push(id)
+      else {
+        send(many(id))
+        for (const late of waiting) result(late, RESULT)
+      }
       response.writeHead(202).end()
     },
   })
   const call = connect(t, server, 'sse')
+  const late = call('late')
+  await until(() => waiting.length > 0)
   await assert.rejects(call(), TOO_MANY)
-  assert.deepEqual((await call('small')).result, RESULT)
+  assert.deepEqual((await late).result, RESULT)
 })

@@ -59,12 +59,15 @@ export class PendingCalls {
     this.#take(id)?.resolve('lost')
   }
 
-  /** Rejects all calls: a single one with `fault`, several with upstream_died, because any of them may have caused it. */
+  /**
+   * Rejects all calls: a single one with `fault`, several with upstream_died, because any of them may have caused it. If answers of other upstreams
+   * caused it, this one has not failed.
+   */
   end(fault: Fault): void {
-    const isSingle = this.#waiting.size === 1
+    const isKnown = this.#waiting.size === 1 || fault.details.crowded === true
     const message = 'The connection to the upstream ended before the answer'
     for (const { reject } of this.#waiting.values())
-      reject(isSingle ? fault : new Fault('upstream_died', message, { cause: fault }))
+      reject(isKnown ? fault : new Fault('upstream_died', message, { cause: fault }))
     this.#waiting.clear()
     this.calls.clear()
   }

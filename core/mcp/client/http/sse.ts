@@ -5,12 +5,12 @@ import { Fault } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import type { Caller } from '../../caller.ts'
 import type { McpResponse, Notification } from '../../protocol/json-rpc.ts'
-import { requestText } from '../../protocol/message.ts'
+import { type Incoming, requestText } from '../../protocol/message.ts'
 import type { Era } from '../../protocol/revisions.ts'
 import type { Upstream, UpstreamCall } from '../../upstream.ts'
 import { initialize, type Negotiated } from '../handshake.ts'
 import { refusedAnswers } from '../refused-answers.ts'
-import { readLine } from '../stdio/read-line.ts'
+import { idOfLine, readLine } from '../stdio/read-line.ts'
 import { subscribeCall, unsubscribe } from '../subscribe-requests.ts'
 import { bestEffort, MAX_TELL_BYTES, TELL_TIMEOUT_MS } from './best-effort.ts'
 import { deniesSession, statusFault } from './faults.ts'
@@ -149,9 +149,20 @@ class SseSession implements Session {
 
   #take({ event, data }: EventSourceMessage): undefined {
     if (event === 'endpoint') return this.#adopt(data)
-    for (const message of readLine(data) ?? []) {
+    for (const message of this.#messagesOf(data)) {
       if (message.kind === 'answer') this.#pending.answer(message.id, message.answer, Buffer.byteLength(data))
       else this.#router.take(message, data.length)
+    }
+  }
+
+  /** None of a text with too many values: of several calls, only the one that it answers fails. */
+  #messagesOf(data: string): Incoming[] {
+    try {
+      return readLine(data) ?? []
+    } catch (error) {
+      const id = idOfLine(data)
+      if (id !== undefined) this.#pending.refused(id, error)
+      return []
     }
   }
 

@@ -8,7 +8,7 @@ const ENVELOPE_CHARACTERS = 80
 /** All messages of a line; undefined if it is not JSON-RPC. Throws Fault `upstream_too_large` if it has too many values. */
 export function readLine(line: string): Incoming[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
-  const id = idAround(text.slice(0, ENVELOPE_CHARACTERS), text.slice(-ENVELOPE_CHARACTERS))
+  const id = idOfLine(text)
   const answer = id === undefined ? undefined : sliceAnswer(text, id)
   if (answer && id !== undefined) return [{ kind: 'answer', id, answer }]
   try {
@@ -28,6 +28,11 @@ const TAILS = [
   /,\s*"id"\s*:\s*"?(\d{1,15})"?\s*\}\s*$/,
   /,\s*"id"\s*:\s*"?(\d{1,15})"?\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*\}\s*$/,
 ]
+
+/** The id of the message on a line, without parsing the line. */
+export function idOfLine(text: string): number | undefined {
+  return idAround(text.slice(0, ENVELOPE_CHARACTERS), text.slice(-ENVELOPE_CHARACTERS))
+}
 
 /** The id at the beginning of a line, where it can only be a key of the outermost object. */
 export function idInHead(head: string): number | undefined {
