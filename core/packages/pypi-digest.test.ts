@@ -1,6 +1,6 @@
 /** Which of the files that a wheel installs count for the digest of its content. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -19,7 +19,9 @@ function installed(t: TestContext, files: Files): { venv: string; packages: stri
   const venv = join(mkdtempSync(join(tmpdir(), 'portolan-digest-')), 'venv')
   t.after(() => rmSync(dirname(venv), { recursive: true, force: true }))
   const packages = join(venv, 'lib', 'python3.11', 'site-packages')
-  const record = Object.keys(files).map(name => `${name},,\n`)
+  const record = Object.keys(files).map(
+    name => `${/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name},,\n`,
+  )
   for (const [name, text] of Object.entries({ ...files, [`${INFO}/RECORD`]: record.join('') })) {
     const file = join(packages, name)
     mkdirSync(dirname(file), { recursive: true })
@@ -62,4 +64,32 @@ test('a file outside of the virtual environment is neither read nor deleted', as
   const place = installed(t, { ...WHEEL, [name]: '', '../../../../outside/__pycache__/a.pyc': '' })
   await takeDigest(place)
   assert.ok(existsSync(join(place.packages, '../../../../outside/__pycache__/a.pyc')))
+})
+
+test('files whose names have commas, quotes or line breaks count, too', async t => {
+  const known = await digestOf(t, {})
+  for (const name of ['greeter.py,x.pth', 'greeter.py",x.pth', 'greeter.py\nx.pth']) {
+    const one = await digestOf(t, { [name]: 'import one' })
+    assert.notEqual(one, known, name)
+    assert.notEqual(one, await digestOf(t, { [name]: 'import two' }), name)
+  }
+})
+
+test('a listed file that cannot be read is an error, a listed folder is not', async t => {
+  const place = installed(t, WHEEL)
+  const record = join(place.packages, INFO, 'RECORD')
+  appendFileSync(record, 'gone/__pycache__/a.pyc,,\ngreeter/,,\n')
+  mkdirSync(join(place.packages, 'greeter'))
+  await takeDigest(place)
+  appendFileSync(record, 'gone.py,,\n')
+  await assert.rejects(takeDigest(place), /^Fault: .*RECORD.* gone\.py, .*ENOENT/)
+})
+
+test('a RECORD that is missing or not CSV is an error', async t => {
+  const place = installed(t, WHEEL)
+  const record = join(place.packages, INFO, 'RECORD')
+  appendFileSync(record, '"greeter.py"x.pth,,\n')
+  await assert.rejects(takeDigest(place), /^Fault: .*RECORD.* not valid CSV/)
+  rmSync(record)
+  await assert.rejects(takeDigest(place), /ENOENT/)
 })
