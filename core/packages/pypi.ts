@@ -92,15 +92,22 @@ async function readInstalled(
   venv: string,
 ): Promise<Installed & { packages: string; info: string }> {
   const lib = join(venv, 'lib')
-  const python = (await readdir(lib)).find(name => name.startsWith('python')) ?? 'python3'
+  const python = await onlyEntry(lib, name => /^python\d/.test(name))
   const packages = join(lib, python, 'site-packages')
-  const info = (await readdir(packages)).find(name => isInfoOf(name, source.package))
-  if (info === undefined)
-    throw new Fault('io', `${source.package} was installed, but its metadata was not found.`)
+  const info = await onlyEntry(packages, name => isInfoOf(name, source.package))
   const scripts = scriptsOf(await readEntryPoints(packages, info), 'console')
   const version = info.slice(0, -'.dist-info'.length).split('-').at(-1) ?? ''
   const program = join(venv, 'bin', chooseScript(source, scripts))
   return { version, program, packages, info }
+}
+
+/** The only name that matches. A wheel can add others, and its own files would not be compared if one of these was chosen. */
+async function onlyEntry(folder: string, matches: (name: string) => boolean): Promise<string> {
+  const [name, ...others] = (await readdir(folder)).filter(matches)
+  if (name === undefined) throw new Fault('io', 'Its metadata was not found.')
+  if (others.length === 0) return name
+  const names = [name, ...others].sort().join(', ')
+  throw new Fault('io', `There is more than one folder for its metadata: ${names}.`)
 }
 
 function isInfoOf(folder: string, name: string): boolean {
