@@ -19,7 +19,7 @@ function comparison(t: TestContext, known?: unknown, source = NPM) {
   return createComparison(source, file)
 }
 
-test('the same content, another version, and a release without integrity are accepted', async t => {
+test('the same content, another version, and a new release without integrity are accepted', async t => {
   for (const [version, integrity] of [
     ['1.0.0', 'sha512-one'],
     ['1.0.1', 'sha512-two'],
@@ -29,8 +29,22 @@ test('the same content, another version, and a release without integrity are acc
     assert.deepEqual(record(), { ...KNOWN, version, integrity })
   }
   const { verify, record } = comparison(t, { records: [KNOWN] })
-  await verify({ version: '1.0.0', integrity: undefined })
+  await verify({ version: '1.0.1', integrity: undefined })
   assert.equal(record(), undefined)
+})
+
+test('a release without integrity is refused if its version was recorded with one', async t => {
+  const { verify, record } = comparison(t, { records: [KNOWN], approved: 'sha512-two' })
+  await assert.rejects(verify({ version: '1.0.0', integrity: undefined }), {
+    message: /its integrity is none, it was sha512-one\. .* delete the pods of the server and the ConfigMap /,
+    details: { reason: 'IntegrityChanged' },
+  })
+  assert.equal(record(), undefined)
+  const wheel = { ...KNOWN, kind: 'pypi', platform: `${process.platform}-${process.arch}-python3.12` }
+  const other = comparison(t, { records: [wheel] }, PYPI)
+  await other.verify({ version: '1.0.0', variant: 'python3.13', integrity: undefined })
+  const same = { version: '1.0.0', variant: 'python3.12', integrity: undefined }
+  await assert.rejects(other.verify(same), /its integrity is none/)
 })
 
 test('changed content is refused unless its digest was approved', async t => {

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { Fault, messageOf } from '../core/errors.ts'
 import type { PackageSource, Release } from '../core/packages/install.ts'
 import {
+  idOf,
   integrityChanged,
   type KnownPackages,
   type PackageRecord,
   parseKnown,
   recorded,
-  recordOf,
 } from '../core/packages/integrity.ts'
 import { APPROVE_ANNOTATION } from '../crds/annotations.ts'
 
@@ -19,22 +19,25 @@ export type Comparison = {
   record(): PackageRecord | undefined
 }
 
-/** If the file is missing, there are no records yet. A package whose integrity is not known is not compared. */
+/** If the file is missing, there are no records yet. A package without integrity is not recorded, and refused if it was recorded with one. */
 export function createComparison(source: PackageSource, file: string): Comparison {
   let accepted: PackageRecord | undefined
   return {
     async verify(release) {
-      const record = recordOf(source, release, process)
-      if (!record) return
+      const id = idOf(source, release, process)
+      const { integrity } = release
       const { records, approved } = await readKnown(file)
-      const known = recorded(records, record)?.integrity
-      if (known !== undefined && known !== record.integrity && approved !== record.integrity)
-        throw integrityChanged(record, {
+      const known = recorded(records, id)?.integrity
+      if (known !== undefined && known !== integrity && (integrity === undefined || approved !== integrity))
+        throw integrityChanged(id, {
+          found: integrity,
           known,
           where: 'for this server',
-          remedy: `set the annotation ${APPROVE_ANNOTATION} of the McpServer to ${record.integrity}`,
+          remedy: integrity
+            ? `set the annotation ${APPROVE_ANNOTATION} of the McpServer to ${integrity}`
+            : 'delete the pods of the server and the ConfigMap that its records come from',
         })
-      accepted = record
+      if (integrity !== undefined) accepted = { ...id, integrity }
     },
     record: () => accepted,
   }

@@ -12,6 +12,9 @@ export type PackageRecord = {
   integrity: string
 }
 
+/** What is recorded once: a version, on a platform if the content depends on it. */
+export type PackageId = Omit<PackageRecord, 'integrity'>
+
 /** The records of earlier installations, as pods read them: at most one for each version and platform. */
 export type KnownPackages = {
   records: readonly PackageRecord[]
@@ -28,21 +31,20 @@ const CHANGED =
   /(\S+ \S+ of (?:npm|PyPI)) has other content .*?: its integrity is (.+?), it was (.+?)\.(?: |$)/
 const INTEGRITY = /^[a-z]\w*-[\w+/= -]+$/
 
-/** Undefined if the integrity is not known, because then there is nothing to compare. `host`: `process`, or a replacement in tests. */
-export function recordOf(
+/** `host`: `process`, or a replacement in tests. */
+export function idOf(
   { kind, package: name }: PackageSource,
-  { version, variant = '', integrity }: Release,
+  { version, variant = '' }: Release,
   host: { platform: string; arch: string },
-): PackageRecord | undefined {
-  if (integrity === undefined) return undefined
+): PackageId {
   const platform = kind === 'pypi' ? { platform: `${host.platform}-${host.arch}-${variant}` } : {}
-  return { kind, package: name, version, ...platform, integrity }
+  return { kind, package: name, version, ...platform }
 }
 
 /** The record of the same version, on the same platform if the content depends on it. */
 export function recorded(
   records: readonly PackageRecord[],
-  { kind, package: name, version, platform }: PackageRecord,
+  { kind, package: name, version, platform }: PackageId,
 ): PackageRecord | undefined {
   return records.find(
     one => one.kind === kind && one.package === name && one.version === version && one.platform === platform,
@@ -78,15 +80,15 @@ export function isIntegrity(value: unknown): value is string {
   return isText(value) && INTEGRITY.test(value)
 }
 
-/** Fault `io` with details.reason IntegrityChanged. `remedy` says how to accept the change. */
+/** Fault `io` with details.reason IntegrityChanged. `found`: undefined if the registry no longer tells it. `remedy` says how to accept the change. */
 export function integrityChanged(
-  { kind, package: name, version, integrity }: PackageRecord,
-  { known, where, remedy }: { known: string; where: string; remedy: string },
+  { kind, package: name, version }: PackageId,
+  { found = 'none', known, where, remedy }: { found?: string; known: string; where: string; remedy: string },
 ): Fault {
   const registry = kind === 'npm' ? 'npm' : 'PyPI'
   return new Fault(
     'io',
-    `${name} ${version} of ${registry} has other content than when it was first installed ${where}: its integrity is ${integrity}, it was ${known}. ` +
+    `${name} ${version} of ${registry} has other content than when it was first installed ${where}: its integrity is ${found}, it was ${known}. ` +
       'A published version does not change by itself: the registry, or a proxy or mirror in between, may not be trustworthy. ' +
       `Use another version, or ask the publisher; if the change is right, ${remedy}.`,
     { details: { reason: 'IntegrityChanged' } },

@@ -92,3 +92,14 @@ for (const source of [NPM, PYPI]) {
     await packages.ensure(source)
   })
 }
+
+test('npm: a version that was recorded is refused if the registry no longer tells its digest', async t => {
+  const { registry, folder, packages, uninstall } = await setUp(t)
+  await packages.ensure(NPM)
+  uninstall()
+  const ran = join(folder, 'ran')
+  await registry.republish(`touch ${ran}`)
+  registry.omitDigests()
+  await assert.rejects(packages.ensure(NPM), /its integrity is none, it was sha512-/)
+  assert.equal(existsSync(ran), false, 'a script of the package ran')
+})

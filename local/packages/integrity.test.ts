@@ -1,19 +1,40 @@
-/** Which refused packages are found for an approval. */
+/** Which packages are refused, and which of these are found for an approval. The installations are tested in integrity.slow.test.ts. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import type { PackageSource } from '../../core/packages/install.ts'
+import { type TestContext, test } from 'node:test'
+import type { PackageSource, Release } from '../../core/packages/install.ts'
 import { changedPackages, createIntegrityRecords } from './integrity.ts'
 
 const LONG = `@${'s'.repeat(100)}/${'p'.repeat(100)}`
 
-test('a refused package is found, however many other packages are recorded', async t => {
+const GREETER: PackageSource = { kind: 'npm', package: 'greeter', version: '1.0.0' }
+
+function records(t: TestContext) {
   const cache = mkdtempSync(join(tmpdir(), 'portolan-integrity-'))
   t.after(() => rmSync(cache, { recursive: true, force: true }))
   const compare = createIntegrityRecords(cache)
-  const release = (integrity: string) => ({ version: '1.0.0', integrity }) as Parameters<typeof compare>[1]
+  const release = (integrity?: string): Release => ({ version: '1.0.0', integrity })
+  return { cache, compare, release }
+}
+
+test('a version without integrity is refused if it was recorded with one, and its record stays', async t => {
+  const { cache, compare, release } = records(t)
+  await compare(GREETER, release())
+  assert.equal(existsSync(join(cache, 'integrity')), false)
+  await compare(GREETER, release('sha512-first'))
+  await assert.rejects(compare(GREETER, release()), {
+    message: /its integrity is none, it was sha512-first\. .* delete \S+\.json and try again/,
+    details: { reason: 'IntegrityChanged' },
+  })
+  assert.deepEqual(await changedPackages(cache, 'greeter'), [])
+  await compare(GREETER, release('sha512-first'))
+  await assert.rejects(compare(GREETER, release('sha512-other')), /it was sha512-first/)
+})
+
+test('a refused package is found, however many other packages are recorded', async t => {
+  const { cache, compare, release } = records(t)
   for (const name of ['@team/zebra', LONG]) {
     const source: PackageSource = { kind: 'npm', package: name, version: '1.0.0' }
     await compare(source, release('sha512-first'))

@@ -4,15 +4,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isObject } from '../../core/json.ts'
 import type { PackageSource, Release } from '../../core/packages/install.ts'
-import {
-  type ChangedPackage,
-  integrityChanged,
-  type PackageRecord,
-  recordOf,
-} from '../../core/packages/integrity.ts'
+import { type ChangedPackage, idOf, integrityChanged, type PackageId } from '../../core/packages/integrity.ts'
 import { replaceFile } from '../../core/replace-file.ts'
 
-/** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else stores it. */
+/** Throws Fault `io` (details.reason IntegrityChanged) if the same version was installed with another integrity; else stores it, if it is known. */
 export type Compare = (source: PackageSource, release: Release) => Promise<void>
 
 /** A version whose content differs from that of its first installation. */
@@ -28,22 +23,32 @@ const MAX_FILES = 1_000
 export function createIntegrityRecords(cacheFolder: string): Compare {
   const folder = folderOf(cacheFolder)
   return async (source, release) => {
-    const record = recordOf(source, release, process)
-    if (!record) return
-    const file = join(folder, fileName(record))
+    const id = idOf(source, release, process)
+    const file = join(folder, fileName(id))
     const known = await read(file)
-    const { kind, package: name, version, integrity } = record
+    const { kind, package: name, version } = id
+    const { integrity } = release
     const keep = (kept: StoredRecord) =>
       replaceFile(file, JSON.stringify({ kind, package: name, version, ...kept }))
     if (known === 'damaged')
-      throw integrityChanged(record, {
+      throw integrityChanged(id, {
+        found: integrity,
         known: 'not readable',
         where: 'here',
         remedy: `delete ${file} and try again`,
       })
+    if (integrity === undefined) {
+      if (!known) return
+      throw integrityChanged(id, {
+        known: known.integrity,
+        where: 'here',
+        remedy: `delete ${file} and try again`,
+      })
+    }
     if (known && known.integrity !== integrity) {
       await keep({ integrity: known.integrity, found: integrity })
-      throw integrityChanged(record, {
+      throw integrityChanged(id, {
+        found: integrity,
         known: known.integrity,
         where: 'here',
         remedy: `approve it: portolan approve ${name} --digest "${integrity}"`,
@@ -81,20 +86,16 @@ function folderOf(cacheFolder: string): string {
   return join(cacheFolder, 'integrity')
 }
 
-function fileName(record: PackageRecord): string {
-  const { package: name, version, platform = '' } = record
+function fileName(id: PackageId): string {
+  const { package: name, version, platform = '' } = id
   const exact = createHash('sha256')
     .update(JSON.stringify([name, version, platform]))
     .digest('hex')
-  return `${readableName(record)}-${exact.slice(0, 8)}.json`
+  return `${readableName(id)}-${exact.slice(0, 8)}.json`
 }
 
 /** The beginning of the names of a package's files, if the version is empty. */
-function readableName({
-  kind,
-  package: name,
-  version,
-}: Pick<PackageRecord, 'kind' | 'package' | 'version'>): string {
+function readableName({ kind, package: name, version }: PackageId): string {
   return `${kind}-${name.replaceAll('/', '+')}@${version}`.replace(/[^\w.@+-]/g, '_').slice(0, 180)
 }
 

@@ -14,6 +14,8 @@ export type TestRegistry = {
   pypi: string
   /** Serves other content under the same version from now on; `script` runs when npm installs it. */
   republish(script: string): Promise<void>
+  /** The npm registry no longer tells digests. */
+  omitDigests(): void
   close(): Promise<void>
 }
 
@@ -53,10 +55,13 @@ with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
 export async function startRegistry(): Promise<TestRegistry> {
   let tarball = await makeTarball(MANIFEST)
   let hasInstallScript = false
+  let hasDigest = true
   let wheel = makeWheel()
   const { origin, close } = await serve((request, response) => {
     const bodies: Record<string, Buffer | string> = {
-      '/npm/greeter': JSON.stringify(packument(tarball, `${origin}/npm/greeter-1.0.0.tgz`, hasInstallScript)),
+      '/npm/greeter': JSON.stringify(
+        packument(`${origin}/npm/greeter-1.0.0.tgz`, hasInstallScript, hasDigest ? tarball : undefined),
+      ),
       '/npm/greeter-1.0.0.tgz': tarball,
       '/simple/greeter/': `<a href="/wheels/${WHEEL}">${WHEEL}</a>`,
       [`/wheels/${WHEEL}`]: wheel,
@@ -74,14 +79,18 @@ export async function startRegistry(): Promise<TestRegistry> {
       hasInstallScript = true
       wheel = makeWheel('# changed')
     },
+    omitDigests() {
+      hasDigest = false
+    },
     close,
   }
 }
 
 /** Without `hasInstallScript` npm runs no script of a package that is in a lock file. */
-function packument(tarball: Buffer, url: string, hasInstallScript: boolean): object {
-  const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
-  const version = { ...MANIFEST, hasInstallScript, dist: { tarball: url, integrity } }
+function packument(tarball: string, hasInstallScript: boolean, digested: Buffer | undefined): object {
+  const digest = digested && createHash('sha512').update(digested).digest('base64')
+  const dist = { tarball, ...(digest && { integrity: `sha512-${digest}` }) }
+  const version = { ...MANIFEST, hasInstallScript, dist }
   return { name: 'greeter', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }
 }
 
