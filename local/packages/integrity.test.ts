@@ -1,6 +1,6 @@
 /** Which packages are refused, and which of these are found for an approval. The installations are tested in integrity.slow.test.ts. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -31,6 +31,21 @@ test('a version without integrity is refused if it was recorded with one, and it
   assert.deepEqual(await changedPackages(cache, 'greeter'), [])
   await compare(GREETER, release('sha512-first'))
   await assert.rejects(compare(GREETER, release('sha512-other')), /it was sha512-first/)
+})
+
+test('a version is refused if its record exists but cannot be read', async t => {
+  const { cache, compare, release } = records(t)
+  await compare(GREETER, release('sha512-first'))
+  const folder = join(cache, 'integrity')
+  const [name = ''] = readdirSync(folder)
+  rmSync(join(folder, name))
+  symlinkSync(name, join(folder, name))
+  for (const integrity of ['sha512-first', 'sha512-other', undefined])
+    await assert.rejects(compare(GREETER, release(integrity)), {
+      message: /it was not readable\. .* delete \S+\.json and try again/,
+      details: { reason: 'IntegrityChanged' },
+    })
+  assert.ok(lstatSync(join(folder, name)).isSymbolicLink(), 'the record was replaced')
 })
 
 test('a refused package is found, however many other packages are recorded', async t => {

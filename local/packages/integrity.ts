@@ -108,16 +108,14 @@ type StoredRecord = {
   found?: string
 }
 
-/** The stored record; undefined if there is none. A damaged one makes every comparison fail, until the user deletes its file. */
+/** The stored record; undefined if there is none. A damaged one, or one that cannot be read, makes every comparison fail, until the user deletes its file. */
 async function read(file: string): Promise<StoredRecord | 'damaged' | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  if (text === undefined) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
     if (!isObject(value) || typeof value.integrity !== 'string') return 'damaged'
     const { kind, package: name, version, integrity, found } = value
     return { kind, package: name, version, integrity, ...(typeof found === 'string' && { found }) }
-  } catch {
-    return 'damaged'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'damaged'
   }
 }
