@@ -55,9 +55,11 @@ export async function npmCommand(
   return (await isScript(program)) ? { command: node, args: [program] } : { command: program, args: [] }
 }
 
-/** Rethrows an error of npm, as Fault `io` with reason PackageManagerMissing if npm could not be started. */
+/** Rethrows an error of npm, as Fault `io` with reason PackageManagerMissing if there is no npm. */
 function explain(error: unknown): never {
-  if (error instanceof Fault && /could not be started/.test(error.message))
+  // The cause is set only if npm was not started; EACCES also if a folder of the PATH cannot be read. The message may contain anything.
+  const code = error instanceof Fault && (error.cause as NodeJS.ErrnoException | undefined)?.code
+  if (code === 'ENOENT' || code === 'EACCES')
     throw new Fault('io', 'npm was not found on the PATH. Install Node.js with npm, then try again.', {
       cause: error,
       details: { reason: 'PackageManagerMissing' },

@@ -20,7 +20,8 @@ export type RunOptions = {
 
 /**
  * Runs `command`. Resolves with its standard output (about 64 KiB at most) if it exits with code 0; otherwise rejects with Fault `io`
- * and the last lines of its output, or with `cancelled` if the signal aborted. The signal and the time limit kill its process group.
+ * and the last lines of its output, or with `cancelled` if the signal aborted. The Fault has a cause, the error of the system, only if
+ * the command could not be started. The signal and the time limit kill its process group.
  */
 export function run(command: string, args: string[], options: RunOptions): Promise<string> {
   return new Promise((resolve, reject) => {
