@@ -75,6 +75,22 @@ test('a console script whose Python is no longer in the image does not count as 
   assert.ok(await readKept(startFile))
 })
 
+test('a console script whose Python is of another version than its packages does not count as an installation', async t => {
+  const { folder, startFile } = volume(t)
+  for (const made of ['bin', 'lib/python3.12t', 'image']) mkdirSync(join(folder, made), { recursive: true })
+  const script = join(folder, 'bin', 'server')
+  const link = join(folder, 'image', 'python3')
+  for (const file of [script, join(folder, 'image/python3.12'), join(folder, 'image/python3.13')])
+    writeFileSync(file, '', { mode: 0o755 })
+  symlinkSync(link, join(folder, 'bin', 'python'))
+  await writeKept(startFile, 'web-1', { command: script, args: [] }, { ...RELEASE, variant: 'python3.12t' })
+  symlinkSync('python3.12', link)
+  assert.ok(await readKept(startFile))
+  rmSync(link)
+  symlinkSync('python3.13', link)
+  assert.equal(await readKept(startFile), undefined)
+})
+
 test('old folders of other pods are removed, but not the one that the start file names for another platform', async t => {
   const { folder, startFile } = volume(t)
   const [named, left, own] = ['web-1', 'web-10', 'web-2'].map(pod => join(folder, folderOf(pod)))

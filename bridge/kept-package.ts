@@ -4,6 +4,7 @@ import { access, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/
 import { dirname, join, sep } from 'node:path'
 import { isObject } from '../core/json.ts'
 import type { Release } from '../core/packages/install.ts'
+import { checkPython } from '../core/packages/pypi.ts'
 import type { Start } from './install.ts'
 
 /** The content of `start.json`: the start command, and what is needed to compare the package with the records again. */
@@ -24,6 +25,7 @@ export async function readKept(startFile: string): Promise<KeptPackage | undefin
     const kept = await readNamed(startFile)
     if (kept?.platform !== platform()) return undefined
     for (const program of programsOf(kept)) await access(program, constants.X_OK)
+    if (kept.release.variant !== undefined) await checkPython(dirname(kept.command))
     for (const file of kept.args) await access(file, constants.R_OK)
     return kept
   } catch {

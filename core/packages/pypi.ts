@@ -1,5 +1,5 @@
 /** Installs a PyPI package into a separate virtual environment: with uv if it is installed, otherwise with Python's venv and pip. */
-import { readdir } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../errors.ts'
 import type { Installed, InstallOptions, PackageSource } from './install.ts'
@@ -35,6 +35,20 @@ export async function installPypi(
   await options.verify?.({ version, variant, integrity })
   await compile(python, cleared, inFolder)
   return installed
+}
+
+/**
+ * Throws if the Python that a virtual environment links to is gone, or has another version since an upgrade: it would not find the
+ * environment's packages. `bin`: the folder with its programs. If the name of the Python tells no version, it is not compared.
+ */
+export async function checkPython(bin: string): Promise<void> {
+  const python = await realpath(join(bin, 'python'))
+  const version = /^python\d+\.\d+/.exec(basename(python))?.[0]
+  if (version === undefined) return
+  const found = await readdir(join(dirname(bin), 'lib'))
+  // The free-threaded 3.13 may be named python3.13, and its folder python3.13t.
+  if (!found.some(name => name === version || name === `${version}t`))
+    throw new Fault('io', `The packages of ${bin} are not for ${python}.`)
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type Release,
 } from '../../core/packages/install.ts'
 import { npmCommand } from '../../core/packages/npm.ts'
+import { checkPython } from '../../core/packages/pypi.ts'
 import { createSlots } from '../start-slots.ts'
 import { withLock } from './folder-lock.ts'
 import { createIntegrityRecords } from './integrity.ts'
@@ -104,7 +105,7 @@ function folderOf(cache: string, source: PackageSource): string {
 
 /**
  * What is installed in a folder. Undefined without a marker: it is written last, so the installation was interrupted and is repeated; also if
- * the Python is gone that a virtual environment links to, for example after an upgrade.
+ * the Python that a virtual environment links to is gone or has another version, for example after an upgrade.
  */
 async function readMarker(folder: string, { kind }: PackageSource): Promise<Installed | undefined> {
   try {
@@ -113,7 +114,7 @@ async function readMarker(folder: string, { kind }: PackageSource): Promise<Inst
       return undefined
     const program = join(folder, marker.program)
     await access(program)
-    if (kind === 'pypi') await access(join(dirname(program), 'python'))
+    if (kind === 'pypi') await checkPython(dirname(program))
     return { version: marker.version, program }
   } catch {
     return undefined
