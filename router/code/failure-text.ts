@@ -1,8 +1,7 @@
 /** The text of a script's failure: what, where, and what was done before it. Pure. */
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 import { unfenced } from '../../core/code/script-forms.ts'
-import { reveal } from '../../core/hidden-characters.ts'
-import { shorten } from '../meta/wording/shorten.ts'
+import { revealBeginning } from '../meta/wording/shorten.ts'
 import type { GuestError, SandboxOutcome } from './sandbox-messages.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000
@@ -59,8 +58,8 @@ export function isMemoryError({ name, message }: GuestError): boolean {
 
 function thrownText(error: GuestError, source: string, limits: CodeLimits): string {
   const { line, column } = error
-  const name = shorten(shown(error.name), MAX_NAME_CHARACTERS)
-  const message = shorten(shown(error.message), MAX_MESSAGE_CHARACTERS)
+  const name = revealBeginning(error.name, MAX_NAME_CHARACTERS)
+  const message = revealBeginning(error.message, MAX_MESSAGE_CHARACTERS)
   const first = name === '' ? `The script threw ${message}` : `${name}: ${message}`
   const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
   const hint = isMemoryError(error)
@@ -82,10 +81,5 @@ function adviceOn({ name, message }: GuestError, line = ''): string | undefined 
 }
 
 function lineText(text = ''): string {
-  return shorten(shown(text.trim()), MAX_LINE_CHARACTERS)
-}
-
-/** Makes invisible characters and control codes of terminals visible. */
-function shown(text: string): string {
-  return reveal(text)
+  return revealBeginning(text.trim(), MAX_LINE_CHARACTERS)
 }

@@ -11,7 +11,14 @@ import {
 } from 'quickjs-emscripten-core'
 import { placeIn, SCRIPT_FILE, unfenced, wrapped } from '../../core/code/script-forms.ts'
 import { removeTypes } from '../../core/code/type-remover.ts'
-import type { GuestError, RunMessage, SandboxOutcome, SandboxReply, ThreadData } from './sandbox-messages.ts'
+import {
+  type GuestError,
+  MAX_ERROR_CHARACTERS,
+  type RunMessage,
+  type SandboxOutcome,
+  type SandboxReply,
+  type ThreadData,
+} from './sandbox-messages.ts'
 
 /** The package declares its types for CommonJS, where the default export is inside of another. */
 const SYNC = variant as unknown as QuickJSSyncVariant
@@ -196,8 +203,13 @@ function thrown(context: QuickJSContext, { described }: Parts, error: QuickJSHan
 }
 
 function errorOf(described: string | undefined): GuestError {
-  const { name, message, stack } = JSON.parse(described ?? '{}') as Record<string, string>
-  return { name: String(name), message: String(message), ...placeIn(String(stack)) }
+  return guestError(JSON.parse(described ?? '{}') as Record<string, unknown>)
+}
+
+/** The script may have made the texts, or replaced `toJSON` of all objects. */
+function guestError({ name, message, stack }: Record<string, unknown>): GuestError {
+  const text = (value: unknown) => String(value).slice(0, MAX_ERROR_CHARACTERS)
+  return { name: text(name), message: text(message), ...placeIn(text(stack)) }
 }
 
 type Compiled = { script: QuickJSHandle } | { error: GuestError }
@@ -231,6 +243,5 @@ function compileForms(context: QuickJSContext, forms: readonly string[]): Compil
 }
 
 function syntaxError(context: QuickJSContext, error: QuickJSHandle): GuestError {
-  const { name, message, stack } = context.dump(error) as Record<string, unknown>
-  return { name: String(name), message: String(message), ...placeIn(String(stack)) }
+  return guestError(context.dump(error) as Record<string, unknown>)
 }

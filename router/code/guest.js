@@ -153,7 +153,8 @@
       return stringify({ name: '', message: apply(slice, text(error), [0, MAX_TEXT_CHARACTERS]), stack: '' })
     const [name, message, stack] = [textOf(error, 'name'), textOf(error, 'message'), textOf(error, 'stack')]
     const isError = error instanceof RealError
-    return stringify({ name: name || 'Error', message: message || (isError ? '' : shown(error)), stack })
+    const more = message || isError ? message : apply(slice, shown(error), [0, MAX_TEXT_CHARACTERS])
+    return stringify({ name: name || 'Error', message: more, stack })
   }
 
   async function run(script, inputJson) {

@@ -2,16 +2,17 @@
 import { matches } from '../../core/catalog/policy.ts'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
-import { reveal } from '../../core/hidden-characters.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Caller } from '../../core/mcp/caller.ts'
 import { missingCapabilities } from '../../core/mcp/protocol/capabilities.ts'
 import type { ServerRequest } from '../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../catalog/server-part.ts'
 import type { ToolTarget } from '../meta/calling/targets.ts'
-import { shorten } from '../meta/wording/shorten.ts'
+import { revealBeginning } from '../meta/wording/shorten.ts'
 
 const MAX_SHOWN_CHARACTERS = 600
+/** Stands for any question, to find out whether the caller can be asked. */
+const FORM: ServerRequest = { method: 'elicitation/create', params: {} }
 const CHOICES = ['once', 'for this script', 'no'] as const
 type Choice = (typeof CHOICES)[number]
 
@@ -39,8 +40,7 @@ export function createPermit(code: Pick<CodeConfig, 'destructive' | 'ask'>, call
     if (!needsPermission(code, tool)) return Promise.resolve(undefined)
     if (code.destructive === 'Refuse')
       return Promise.resolve(`${tool.path} can destroy something: scripts may not call it here.`)
-    const question = questionOn(tool.path, args)
-    if (!caller.ask || missingCapabilities(question, caller.capabilities))
+    if (!caller.ask || missingCapabilities(FORM, caller.capabilities))
       return Promise.resolve(
         `${tool.path} can destroy something, and you cannot be asked: call it outside of a script, so that your client can ask.`,
       )
@@ -62,7 +62,7 @@ function needsPermission(
 
 /** The question whether a script may call a tool with these arguments. */
 function questionOn(path: string, args: JsonObject): ServerRequest {
-  const shown = shorten(reveal(JSON.stringify(args)), MAX_SHOWN_CHARACTERS)
+  const shown = revealBeginning(JSON.stringify(args), MAX_SHOWN_CHARACTERS)
   const allow = { type: 'string', title: 'Allow', enum: [...CHOICES] }
   return {
     method: 'elicitation/create',

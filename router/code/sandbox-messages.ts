@@ -65,6 +65,8 @@ export type FromThread = {
 export type ThreadData = { wasm: WebAssembly.Module; guest: string }
 
 export const MAX_PATH_CHARACTERS = 500
+/** Of the name and of the message of an error. */
+export const MAX_ERROR_CHARACTERS = 2_000
 /** How often a script may sleep: each pause takes a timer of the main thread. */
 export const MAX_SLEEPS = 1_000
 
@@ -75,7 +77,7 @@ export function isFromThread(message: unknown): message is FromThread {
   const { run, sandboxMs, memoryBytes = 0, requests, outcome } = message
   if (typeof run !== 'number' || typeof sandboxMs !== 'number' || typeof memoryBytes !== 'number')
     return false
-  return requests.every(isRequest) && (outcome === undefined || isObject(outcome))
+  return requests.every(isRequest) && (outcome === undefined || isOutcome(outcome))
 }
 
 function isRequest(request: unknown): request is SandboxRequest {
@@ -83,4 +85,29 @@ function isRequest(request: unknown): request is SandboxRequest {
   const { kind, path, args } = request
   if (!KINDS.some(known => known === kind) || typeof args !== 'string') return false
   return typeof path === 'string' && path.length <= MAX_PATH_CHARACTERS
+}
+
+/** The main thread alone makes the kind `aborted`. */
+function isOutcome(outcome: unknown): boolean {
+  if (!isObject(outcome)) return false
+  const { kind, json, late, error, message } = outcome
+  switch (kind) {
+    case 'returned':
+      return typeof late === 'number' && (json === undefined || typeof json === 'string')
+    case 'threw':
+      return isGuestError(error)
+    case 'failed':
+      return isErrorText(message)
+    default:
+      return kind === 'stuck' || kind === 'time' || kind === 'memory'
+  }
+}
+
+function isGuestError(error: unknown): error is GuestError {
+  if (!isObject(error) || !isErrorText(error.name) || !isErrorText(error.message)) return false
+  return [error.line, error.column].every(at => at === undefined || typeof at === 'number')
+}
+
+function isErrorText(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= MAX_ERROR_CHARACTERS
 }

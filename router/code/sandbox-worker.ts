@@ -6,6 +6,7 @@ import { createGuestMachine, type GuestMachine } from './guest-machine.ts'
 import {
   type FromThread,
   KINDS,
+  MAX_ERROR_CHARACTERS,
   MAX_PATH_CHARACTERS,
   MAX_SLEEPS,
   type RunMessage,
@@ -102,7 +103,7 @@ async function start(message: RunMessage): Promise<void> {
     parentPort?.postMessage({ run, requests: [], logged: '', sandboxMs: 0 } satisfies FromThread)
     proceed(running, () => machine.start())
   } catch (error) {
-    tell({ kind: 'failed', message: String(error) })
+    tell({ kind: 'failed', message: String(error).slice(0, MAX_ERROR_CHARACTERS) })
   }
 }
 
