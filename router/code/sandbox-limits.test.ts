@@ -7,7 +7,7 @@ import { type FromThread, isFromThread, type SandboxRequest } from './sandbox-me
 import { createSandboxThreads } from './sandbox-threads.ts'
 
 const MI = 1024 * 1024
-const THREAD_LIMITS = { ...LIMITS, argumentBytes: MI, logCharacters: 1_000 }
+const THREAD_LIMITS = { ...LIMITS, calls: 16, argumentBytes: MI, logCharacters: 1_000 }
 const MAX_ERROR = 2_000
 
 const sandboxes = createSandboxThreads(systemClock)
@@ -41,6 +41,42 @@ test('however large what a script throws is, its name and message are short', as
     const { name, message } = outcome.error
     assert.ok(name.length <= MAX_ERROR && message.length <= MAX_ERROR, source)
   }
+})
+
+test('the arguments of open requests are limited in all, and a script can go on after it awaited some', async () => {
+  const sizes: number[] = []
+  const source = `
+    const large = () => tools.notes.get({a: 'x'.repeat(1e6)})
+    const first = await Promise.allSettled(Array.from({length: 20}, large))
+    const refused = first.filter(one => one.reason).map(({reason}) => reason)
+    await Promise.all(Array.from({length: 8}, large))
+    return [refused.length, refused[0].kind, refused[0].message]`
+  const outcome = await outcomeOf(source, ({ args }) => void sizes.push(args.length))
+  assert.ok(outcome.kind === 'returned', JSON.stringify(outcome))
+  assert.deepEqual(JSON.parse(outcome.json ?? ''), [
+    12,
+    'too_large',
+    'notes:get was not called: the arguments of all calls without an answer would be larger than 8388608 bytes: await some calls first.',
+  ])
+  assert.equal(sizes.length, 16)
+})
+
+test('the arguments of a pause are short', async () => {
+  const sizes: number[] = []
+  const source = `
+    const all = await Promise.allSettled(Array.from({length: 120}, () => sleep('x'.repeat(1e6))))
+    await sleep(1)
+    return [...new Set(all.map(({reason}) => reason?.message))]`
+  const outcome = await outcomeOf(source, ({ args }) => void sizes.push(args.length))
+  assert.ok(outcome.kind === 'returned', JSON.stringify(outcome))
+  assert.deepEqual(JSON.parse(outcome.json ?? ''), [
+    'sleep was not called: its arguments are larger than 100 bytes.',
+  ])
+  assert.equal(sizes.length, 1)
+  const pause = (args: string) => ({ call: 1, kind: 'sleep', path: 'sleep', args })
+  const message = { run: 1, memoryBytes: 1, logged: '', sandboxMs: 1 }
+  assert.ok(isFromThread({ ...message, requests: [pause('{"ms":5}')] }))
+  assert.ok(!isFromThread({ ...message, requests: [pause(' '.repeat(101))] }))
 })
 
 test('a message with an outcome that is malformed or too large is not from our thread', () => {

@@ -69,6 +69,10 @@ export const MAX_PATH_CHARACTERS = 500
 export const MAX_ERROR_CHARACTERS = 2_000
 /** How often a script may sleep: each pause takes a timer of the main thread. */
 export const MAX_SLEEPS = 1_000
+/** Of the arguments of `sleep`, a number. */
+export const MAX_SLEEP_BYTES = 100
+/** Of all requests of a script that have no reply yet. */
+const MAX_OPEN_BYTES = 8 * 1024 * 1024
 
 /** Whether a message has the form that our thread sends: the script in the thread is not trusted. */
 export function isFromThread(message: unknown): message is FromThread {
@@ -84,8 +88,28 @@ function isRequest(request: unknown): request is SandboxRequest {
   if (!isObject(request) || !Number.isSafeInteger(request.call)) return false
   const { kind, path, args } = request
   if (!KINDS.some(known => known === kind) || typeof args !== 'string') return false
+  if (kind === 'sleep' && args.length > MAX_SLEEP_BYTES) return false
   return typeof path === 'string' && path.length <= MAX_PATH_CHARACTERS
 }
+
+/** The requests of a script that have no reply yet. Both sides limit their bytes, because each request is kept until its turn. */
+export class OpenRequests {
+  #bytes = 0
+
+  /** The bytes that the request takes, or why it may not be made now. */
+  add({ path, args }: Pick<SandboxRequest, 'path' | 'args'>): { bytes: number } | { refusal: string } {
+    const bytes = Buffer.byteLength(path) + Buffer.byteLength(args)
+    if (this.#bytes + bytes > MAX_OPEN_BYTES) return { refusal: TOO_MUCH_OPEN }
+    this.#bytes += bytes
+    return { bytes }
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes
+  }
+}
+
+const TOO_MUCH_OPEN = `the arguments of all calls without an answer would be larger than ${MAX_OPEN_BYTES} bytes: await some calls first`
 
 /** The main thread alone makes the kind `aborted`. */
 function isOutcome(outcome: unknown): boolean {

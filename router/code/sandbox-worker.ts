@@ -8,7 +8,9 @@ import {
   KINDS,
   MAX_ERROR_CHARACTERS,
   MAX_PATH_CHARACTERS,
+  MAX_SLEEP_BYTES,
   MAX_SLEEPS,
+  OpenRequests,
   type RunMessage,
   type SandboxOutcome,
   type SandboxRequest,
@@ -22,7 +24,8 @@ const LESS_IMPORTANT = 10
 type Running = {
   run: number
   machine: GuestMachine
-  open: Set<number>
+  /** Ends a request to which the reply has come. */
+  close(call: number): void
   /** UTF-8 bytes of the JSON that it may return. */
   resultBytes: number
   /** Sends the requests of the script, and its outcome if it has ended. */
@@ -37,7 +40,7 @@ parentPort?.on('message', (message: ToThread) => {
   if ('wasm' in message) loaded.resolve(message)
   else if ('source' in message) void start(message)
   else if (running?.run === message.run) {
-    running.open.delete(message.call)
+    running.close(message.call)
     proceed(running, machine => machine.settle(message.call, message.reply))
   }
 })
@@ -59,7 +62,9 @@ function yieldToOthers(): void {
 
 async function start(message: RunMessage): Promise<void> {
   const { run, limits } = message
-  const open = new Set<number>()
+  /** Bytes of each request without a reply. */
+  const open = new Map<number, number>()
+  const requested = new OpenRequests()
   let requests: SandboxRequest[] = []
   let logged = ''
   let loggedCharacters = 0
@@ -70,13 +75,18 @@ async function start(message: RunMessage): Promise<void> {
       const known = KINDS.find(one => one === kind)
       if (!known || path.length > MAX_PATH_CHARACTERS)
         return refusal(path, 'rejected', 'there is no such tool')
-      if (Buffer.byteLength(args) > limits.argumentBytes)
-        return refusal(path, 'too_large', `its arguments are larger than ${limits.argumentBytes} bytes`)
-      if (known !== 'sleep' && ++calls > limits.calls)
+      const mostBytes = known === 'sleep' ? MAX_SLEEP_BYTES : limits.argumentBytes
+      if (Buffer.byteLength(args) > mostBytes)
+        return refusal(path, 'too_large', `its arguments are larger than ${mostBytes} bytes`)
+      if (known !== 'sleep' && calls >= limits.calls)
         return refusal(path, 'rejected', `a script may make ${limits.calls} calls`)
-      if (known === 'sleep' && ++sleeps > MAX_SLEEPS)
+      if (known === 'sleep' && sleeps >= MAX_SLEEPS)
         return refusal(path, 'rejected', `a script may sleep ${MAX_SLEEPS} times`)
-      open.add(call)
+      const added = requested.add({ path, args })
+      if ('refusal' in added) return refusal(path, 'too_large', added.refusal)
+      if (known === 'sleep') sleeps++
+      else calls++
+      open.set(call, added.bytes)
       requests.push({ call, kind: known, path, args })
       return undefined
     },
@@ -86,6 +96,10 @@ async function start(message: RunMessage): Promise<void> {
       loggedCharacters += line.length + 1
       logged += line.length < room ? `${line}\n` : `${line.slice(0, room)}…\n`
     },
+  }
+  const close = (call: number) => {
+    requested.remove(open.get(call) ?? 0)
+    open.delete(call)
   }
   const tell = (outcome: SandboxOutcome | undefined) => {
     const sandboxMs = running?.machine.sandboxMs() ?? 0
@@ -98,7 +112,7 @@ async function start(message: RunMessage): Promise<void> {
   }
   try {
     const machine = await createGuestMachine(await loaded.promise, message, host, () => open.size)
-    running = { run, machine, open, resultBytes: limits.resultBytes, tell }
+    running = { run, machine, close, resultBytes: limits.resultBytes, tell }
     yieldToOthers()
     parentPort?.postMessage({ run, requests: [], logged: '', sandboxMs: 0 } satisfies FromThread)
     proceed(running, () => machine.start())

@@ -63,3 +63,21 @@ test('the number of pauses is limited also if the thread of the sandbox does not
   clock.advance(0)
   assert.deepEqual((await Promise.all(replies)).map(({ isValue }) => isValue).indexOf(false), MAX_SLEEPS)
 })
+
+test('the arguments of open requests are limited also if the thread of the sandbox does not limit them', async () => {
+  const clock = createManualClock()
+  const calls = callsOf({ clock })
+  const args = JSON.stringify({ ms: 0, text: 'x'.repeat(1_000_000) })
+  const ask = () => calls.answer({ call: 1, kind: 'sleep', path: 'sleep', args })
+  const replies = Array.from({ length: 9 }, ask)
+  assert.equal(clock.pending(), 8)
+  assert.match(
+    (await replies[8])?.json ?? '',
+    /"sleep was not called: [^"]*await some calls first\.","kind":"too_large"/,
+  )
+  clock.advance(0)
+  await calls.settled()
+  const next = ask()
+  clock.advance(0)
+  assert.deepEqual(await next, { isValue: true })
+})

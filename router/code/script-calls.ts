@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts'
 import { type MadeCall, tokensOf } from './answer-text.ts'
 import type { InnerFailure } from './inner-call.ts'
 import { type Performing, performRequest, type Reply, refused } from './perform-request.ts'
-import { MAX_SLEEPS, type SandboxReply, type SandboxRequest } from './sandbox-messages.ts'
+import { MAX_SLEEPS, OpenRequests, type SandboxReply, type SandboxRequest } from './sandbox-messages.ts'
 
 /** Longer arguments are not read. The sandbox's thread should have refused them. */
 const MAX_ARGUMENTS_CHARACTERS = 2 * 1024 * 1024
@@ -26,6 +26,7 @@ export class ScriptCalls {
   readonly #slots: Slots
   readonly #busy = new BusyTime()
   readonly #open = new Set<Promise<void>>()
+  readonly #requested = new OpenRequests()
   readonly #begunMs = performance.now()
   #requests = 0
   #sleeps = 0
@@ -68,6 +69,9 @@ export class ScriptCalls {
   async #run(request: SandboxRequest): Promise<SandboxReply> {
     const { path, kind } = request
     const { signal } = this.#options.work.request.caller
+    const added = this.#requested.add(request)
+    if ('refusal' in added)
+      return failureReply({ message: `${path} was not called: ${added.refusal}.`, kind: 'too_large' }, path)
     const leave = kind === 'sleep' ? () => {} : await this.#slots.enter()
     const done = this.#busy.begin()
     try {
@@ -80,6 +84,7 @@ export class ScriptCalls {
     } finally {
       done()
       leave()
+      this.#requested.remove(added.bytes)
     }
   }
 
