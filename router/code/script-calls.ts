@@ -118,7 +118,7 @@ export class ScriptCalls {
 
   #written(reply: Reply, path: string): SandboxReply {
     const tool = reply.tool ?? path
-    if ('failure' in reply) return failureReply(reply.failure, tool)
+    if ('failure' in reply) return failureReply(this.#limited(reply.failure), tool)
     const json = reply.value === undefined ? undefined : JSON.stringify(reply.value)
     const bytes = json === undefined ? 0 : Buffer.byteLength(json)
     this.#takenBytes += bytes
@@ -130,6 +130,16 @@ export class ScriptCalls {
       ? `The results of this script, with that of ${tool}, are larger than ${RESULTS_IN_ALL * most} bytes. The call is done.`
       : `The result of ${tool} has ${bytes} bytes, and a script takes ${most}: ask for less. The call is done.`
     return failureReply({ message, kind: 'too_large' }, tool)
+  }
+
+  /** The result of a failed call has the limits of other results. Above them it is left out, and does not count. */
+  #limited({ message, kind, result }: InnerFailure): InnerFailure {
+    if (result === undefined) return { message, kind }
+    const bytes = Buffer.byteLength(JSON.stringify(result))
+    const most = this.#options.limits.resultBytes
+    if (bytes > most || this.#takenBytes + bytes > RESULTS_IN_ALL * most) return { message, kind }
+    this.#takenBytes += bytes
+    return { message, kind, result }
   }
 }
 
