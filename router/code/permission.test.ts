@@ -9,7 +9,7 @@ import { createPermit } from './permission.ts'
 const TARGET = {
   tool: { path: 'files:wipe', definition: { annotations: { destructiveHint: true } } },
 } as unknown as ToolTarget
-const CODE = { destructive: 'Ask', ask: [] } as const
+const CODE = { destructive: 'Ask' as const, ask: [] }
 
 /** The question about a call with these arguments. */
 async function questionOn(args: JsonObject): Promise<string> {
