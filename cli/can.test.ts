@@ -1,14 +1,19 @@
 /** Whether a caller may use something, as the manifests say. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { createColors } from 'picocolors'
 import { resolve } from '../core/catalog/resolve.ts'
 import type { McpGateway } from '../crds/gateway.ts'
 import { parseManifest } from '../crds/parse.ts'
 import type { McpServer } from '../crds/server.ts'
 import { notAdmitted } from '../router/access/admits.ts'
 import { viewOf } from '../router/access/view.ts'
-import { decide } from './can.ts'
+import { createWorkspace } from '../test/support/manifests.ts'
+import { canCommand, decide } from './can.ts'
 import { identityOf } from './identity.ts'
+import type { Terminal } from './output.ts'
 
 function manifest<Kind>(kind: string, name: string, spec: object, labels = {}): Kind {
   const value = { apiVersion: 'portolan.dev/v1alpha1', kind, metadata: { name, labels }, spec }
@@ -88,4 +93,37 @@ test('a caller that is not admitted may do nothing, even if rules grant somethin
   assert.match(why(['user:other/ada']) ?? '', /no such issuer/)
   for (const as of ['sa:default/triage', 'user:own/ada', 'group:dev']) assert.equal(why([as]), undefined, as)
   assert.equal(notAdmitted({}, identityOf({ as: ['anonymous'] })), undefined)
+})
+
+test('broken manifests and missing paths are reported, and there is no answer', async t => {
+  const space = createWorkspace()
+  t.after(space.remove)
+  const file = join(space.folder, 'gateway.yaml')
+  const head = 'apiVersion: portolan.dev/v1alpha1\nkind: McpGateway\nmetadata: { name: tools }\n'
+  writeFileSync(file, `${head}spec: {}\n`)
+  writeFileSync(
+    join(space.folder, 'bad.yaml'),
+    'apiVersion: portolan.dev/v1alpha1\nkind: McpServer\nmetadata: { name: bad }\nspec:\n  tittle: x\n',
+  )
+  for (const [paths, expected] of [
+    [[space.folder], /bad\.yaml.*tittle/],
+    [[file, join(space.folder, 'none.yaml')], /none\.yaml.*no such file/],
+  ] as const) {
+    const lines: string[] = []
+    const colors = createColors(false)
+    const write = (text: string) => lines.push(text)
+    const terminal: Terminal = {
+      out: write,
+      err: write,
+      errRaw: write,
+      colors,
+      errColors: colors,
+      interactive: false,
+      columns: () => 80,
+      env: {},
+    }
+    const args = ['call', 'bad:any', ...paths, '--as', 'anonymous']
+    await assert.rejects(canCommand(terminal).parseAsync(args, { from: 'user' }), { exitCode: 2 })
+    assert.match(lines.join('\n'), expected)
+  }
 })

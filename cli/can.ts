@@ -23,7 +23,7 @@ const HELP = `
   portolan can read "files|file:///docs/one.md" gateway.yaml servers/ --as token:ci
   portolan can get  notes:summary gateway.yaml servers/ --as serviceaccount:agents/triage
 
-Prints yes and the rules that grant it (exit code 0), or no (exit code 1). No server is asked, so readOnlyHint of tools is not known here.`
+Prints yes and the rules that grant it (exit code 0), or no (exit code 1); the exit code is 2 without an answer, for example if a manifest is broken. No server is asked, so readOnlyHint of tools is not known here.`
 
 export function canCommand(terminal: Terminal): Command {
   const command = new Command('can')
@@ -60,6 +60,10 @@ async function configOf(
 ): Promise<RouterConfig> {
   const { env } = terminal
   const files = new ManifestFiles(paths, env)
+  const broken = (await files.scan()).problems
+  for (const problem of broken) terminal.err(problemLine(problem, terminal.errColors))
+  if (broken.length > 0)
+    throw new CommandError('the manifests cannot be read completely, and the answer may be wrong', EXIT.usage)
   const { desired, problems } = await readPaths({
     files,
     env,
