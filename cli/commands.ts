@@ -17,10 +17,11 @@ export async function runCommands(
   args: readonly string[],
 ): Promise<number> {
   const terminal = createTerminal(process)
-  // A reader that stops reading, such as `head`, is not a failure.
-  process.stdout.on('error', error =>
-    process.exit((error as NodeJS.ErrnoException).code === 'EPIPE' ? EXIT.ok : EXIT.failure),
-  )
+  // A reader that stops reading, such as `head`, is not a failure: commands go on to their own exit code, and gateways go on.
+  process.stdout.on('error', error => {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') process.exitCode = EXIT.failure
+  })
+  process.stderr.on('error', () => {})
   const program = createProgram(description, terminal)
   for (const command of commands) program.addCommand(command(terminal).copyInheritedSettings(program))
   try {
