@@ -52,7 +52,7 @@ export function createCatalogCache(folder: string): CatalogCache {
       await replaceFile(fileOf(server, revision), text)
     },
     async prune() {
-      const names = await readdir(folder).catch(() => [])
+      const names = (await readdir(folder).catch(() => [])).filter(name => name.endsWith('.json'))
       if (names.length <= MAX_FILES) return
       const files = await Promise.all(
         names.map(async name => ({ name, at: await modified(join(folder, name)) })),

@@ -55,20 +55,54 @@ test('the error of a server that is woken and does not start in time says so', a
   await failed
 })
 
+test('the end waits until a list and its approved tools are on disk', async t => {
+  const remote = await startSdk1('stateful')
+  t.after(() => remote.close())
+  const spec = { url: remote.url, transport: 'streamable-http', sessions: 'perClient' } as const
+  const real = connectRemote({ ...spec, startTimeoutMs: 5_000 }, { clock: systemClock })
+  t.after(() => real.close())
+  const written = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const save = (what: string) => () => {
+    begun.push(what)
+    return written.promise
+  }
+  const upstream: Upstream = {
+    connect: signal => real.connect(signal),
+    request: (call, signal) => real.request(call, signal),
+    onEvent: listener => real.onEvent(listener),
+    close: async () => {},
+  }
+  const children = start(t, async () => upstream, createManualClock(), save)
+  children.apply([desired(remote.url, { tools: { pin: 'Warn' } })])
+  await until(() => begun.length === 2)
+  assert.deepEqual(begun.sort(), ['approval', 'list'])
+  let isClosed = false
+  const closing = children.close().then(() => {
+    isClosed = true
+  })
+  await new Promise(setImmediate)
+  assert.equal(isClosed, false)
+  written.resolve()
+  await closing
+})
+
+/** `save` replaces what writes lists and approvals. */
 function start(
   t: TestContext,
   make: (signal: AbortSignal) => Promise<Upstream>,
   clock = createManualClock(),
+  save?: (what: string) => () => Promise<void>,
 ): Children {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-children-'))
   const children = new Children({
-    approvals: createApprovals(folder),
+    approvals: { ...createApprovals(folder), ...(save && { save: save('approval') }) },
     launch: () => new LazyUpstream(make, clock),
     discovery: {
       clock,
       random: () => 0.5,
       countTokens: async texts => texts.map(text => text.length),
-      cache: createCatalogCache(folder),
+      cache: { ...createCatalogCache(folder), ...(save && { save: save('list') }) },
       starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
       log: createLog({ level: 'silent' }),
       onChange: () => {},
@@ -83,12 +117,12 @@ function start(
   return children
 }
 
-function desired(url: string): DesiredServer {
+function desired(url: string, more: object = {}): DesiredServer {
   const { manifest } = parseManifest({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpServer',
     metadata: { name: 'counter' },
-    spec: { remote: { url }, sessions: 'perClient' },
+    spec: { remote: { url }, sessions: 'perClient', ...more },
   })
   assert.equal(manifest?.kind, 'McpServer')
   const inputs = { env: {}, headers: {}, secrets: [], problems: [], digest: '', files: '' }

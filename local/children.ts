@@ -187,8 +187,8 @@ export class Children {
   async close(): Promise<void> {
     const children = [...this.#children.values()]
     this.#children = new Map()
-    for (const { discovery } of children) discovery.close()
-    await Promise.allSettled([...children.map(({ shared }) => shared.end()), ...this.#closing])
+    const ends = children.flatMap(({ discovery, shared }) => [discovery.close(), shared.end()])
+    await Promise.allSettled([...ends, ...this.#closing])
   }
 
   /** The running child with its new manifest if it needs no new connection; otherwise a new child. The caller ends the old one. */
@@ -237,8 +237,8 @@ export class Children {
   }
 
   #end(child: Child): void {
-    child.discovery.close()
-    const closing = child.shared.release().finally(() => this.#closing.delete(closing))
+    const ends = [child.discovery.close(), child.shared.release()]
+    const closing = Promise.allSettled(ends).then(() => void this.#closing.delete(closing))
     this.#closing.add(closing)
   }
 }

@@ -26,6 +26,7 @@ import { desire } from './desire.ts'
 import { ManifestFiles } from './files.ts'
 import type { GatewaySecrets } from './gateway-secrets.ts'
 import { launch } from './launch-server.ts'
+import { deleteLeftovers } from './leftovers.ts'
 import { type LocalStatus, plainStatus, statusOf } from './local-status.ts'
 import { createLocalLogins, type LocalLogins } from './logins/local-logins.ts'
 import { overridden } from './overrides.ts'
@@ -164,14 +165,8 @@ function assemble(options: LocalOptions, clock: Clock): Laptop {
   const reaper = startReaper()
   const files = new ManifestFiles(options.paths, env, options)
   const source = createInProcessSource()
-  const packages = createPackages({
-    folder: cacheFolder,
-    env,
-    clock,
-    signal: life.signal,
-    reaper,
-    onProgress,
-  })
+  const installing = { folder: cacheFolder, env, signal: life.signal }
+  const packages = createPackages({ ...installing, clock, reaper, onProgress })
   const cache = createCatalogCache(join(cacheFolder, 'catalogs'))
   const approvals = createApprovals(cacheFolder)
   const parts = { hosts, packages, cache, approvals, clock, life, tokens, reaper, files, source }
@@ -257,6 +252,7 @@ async function begin(laptop: Laptop, options: LocalOptions): Promise<void> {
   await laptop.router.firstCatalog
   laptop.started.resolve()
   laptop.cache.prune().catch(err => log.warn({ err }, 'old cached lists could not be deleted'))
+  void deleteLeftovers(cacheFolder, clock.now())
   if (options.watch) await watch(laptop, options)
 }
 

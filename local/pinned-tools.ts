@@ -129,6 +129,11 @@ export class PinnedTools {
       })
   }
 
+  /** Resolves once the approved tools are stored, or could not be. */
+  saved(): Promise<void> {
+    return this.#saving
+  }
+
   #reportHidden(hidden: HiddenText | undefined): void {
     const text = hidden && canonicalJson(hidden)
     if (text === this.#reportedHidden) return

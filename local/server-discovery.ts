@@ -99,6 +99,7 @@ export class ServerDiscovery {
   #running = false
   readonly #schedule: Schedule
   #timer: Timer | undefined
+  #saving = Promise.resolve()
 
   constructor(target: DiscoveryTarget, deps: DiscoveryDeps) {
     this.#target = target
@@ -140,10 +141,12 @@ export class ServerDiscovery {
     if (await this.#target.pins.reload()) this.#changed()
   }
 
-  close(): void {
+  /** Ends discovery at once. Resolves once what was read is stored. */
+  async close(): Promise<void> {
     this.#life.abort()
     this.#timer?.cancel()
     this.#unsubscribe()
+    await Promise.all([this.#saving, this.#target.pins.saved()])
   }
 
   async #serveCached(): Promise<boolean> {
@@ -215,10 +218,8 @@ export class ServerDiscovery {
     this.#plan()
   }
 
-  /** Schedules the next discovery. */
   #plan(): void {
-    const waitMs = this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.now()
-    this.#runAfter(Math.max(waitMs, 0))
+    this.#runAfter(Math.max(this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.now(), 0))
   }
 
   #runAfter(ms: number): void {
@@ -243,8 +244,8 @@ export class ServerDiscovery {
     const { clock, starts, onDiscovered, tracer } = this.#deps
     const span = tracer?.begin(discoverySpan(this.#target.name))
     const started = clock.now()
-    const work = () => this.#readLists()
-    const failure = await (this.#target.process ? starts.run(work) : work()).catch(failureOf)
+    const reading = this.#target.process ? starts.run(() => this.#readLists()) : this.#readLists()
+    const failure = await reading.catch(failureOf)
     this.#running = false
     span?.end(failure?.reason)
     if (this.#life.signal.aborted) return
@@ -282,7 +283,7 @@ export class ServerDiscovery {
   #succeeded(isNew: boolean): void {
     this.#listFailure = undefined
     this.#due = false
-    void this.#saveToCache()
+    this.#saving = this.#saving.then(() => this.#saveToCache())
     this.#schedule.succeeded(this.#deps.clock.now(), isNew)
     this.#plan()
   }
@@ -290,11 +291,10 @@ export class ServerDiscovery {
   async #saveToCache(): Promise<void> {
     if (!this.#catalog || this.#discoveredAt === undefined) return
     const { name, revision } = this.#target
-    await this.#deps.cache
-      .save(name, revision, { catalog: this.#catalog, at: this.#discoveredAt })
-      .catch(error => {
-        const detail = messageOf(error)
-        this.#deps.log.warn({ server: name, detail }, 'the list could not be written to the cache')
-      })
+    try {
+      await this.#deps.cache.save(name, revision, { catalog: this.#catalog, at: this.#discoveredAt })
+    } catch (error) {
+      this.#deps.log.warn({ server: name, detail: messageOf(error) }, 'the list could not be cached')
+    }
   }
 }
