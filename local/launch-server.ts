@@ -16,6 +16,7 @@ import type { ConnectedUser, User } from '../core/mcp/user.ts'
 import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
 import type { DesiredServer } from './children.ts'
+import { inheritedEnvironment } from './environment.ts'
 import { LazyUpstream } from './lazy-upstream.ts'
 import type { Packages } from './packages/packages.ts'
 import { expand } from './secrets.ts'
@@ -149,13 +150,4 @@ async function commandOf({ server, folder, inputs }: DesiredServer, deps: Launch
   if (!command) throw new Fault('bad_request', 'the server has no source', { details: { reason: 'Invalid' } })
   const cwd = isAbsolute(command.cwd) ? command.cwd : resolve(folder, command.cwd)
   return { command: command.run, args: expanded(command.args), env, secrets, cwd }
-}
-
-/** Variables that servers inherit: paths, locale, proxies and certificates, but no tokens. */
-const INHERITED =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|LANG|LC_\w+|TMPDIR|XDG_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY))$/i
-
-/** The part of the user's environment that every server inherits. Pure. */
-export function inheritedEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED.test(name)))
 }

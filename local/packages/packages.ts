@@ -13,6 +13,7 @@ import {
 } from '../../core/packages/install.ts'
 import { npmCommand } from '../../core/packages/npm.ts'
 import { checkPython } from '../../core/packages/pypi.ts'
+import { installerEnvironment } from '../environment.ts'
 import { createSlots } from '../start-slots.ts'
 import { withLock } from './folder-lock.ts'
 import { createIntegrityRecords } from './integrity.ts'
@@ -39,7 +40,7 @@ export type Packages = {
 export type PackagesOptions = {
   /** The cache's folder. */
   folder: string
-  /** The environment variables of npm, uv and python: those of the user. */
+  /** The environment variables of the user. npm, uv and python get a part of them. */
   env: Readonly<Record<string, string>>
   clock: Clock
   /** Kills installers if this process is killed. */
@@ -154,7 +155,8 @@ async function installInto(
   folder: string,
   options: PackagesOptions,
 ): Promise<Installed> {
-  const env = source.kind === 'npm' ? withOurNode(options.env) : options.env
+  const inherited = installerEnvironment(options.env)
+  const env = source.kind === 'npm' ? withOurNode(inherited) : inherited
   const compare = createIntegrityRecords(options.folder)
   const verify = (release: Release) => compare(source, release)
   const installed = await installPackage(source, folder, { ...options, env, verify })

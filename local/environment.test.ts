@@ -1,7 +1,7 @@
 /** The environment variables that servers inherit from the user. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inheritedEnvironment } from './launch-server.ts'
+import { inheritedEnvironment } from './environment.ts'
 
 test('servers inherit the variables for programs, languages and proxies, but no tokens', () => {
   const inherited = {

@@ -1,0 +1,20 @@
+/** The parts of the user's environment that servers and installers inherit. Neither gets tokens that are meant for other programs. Pure. */
+
+/** Variables that servers inherit: paths, locale, proxies and certificates, but no tokens. */
+const INHERITED =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|LANG|LC_\w+|TMPDIR|XDG_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY))$/i
+
+/** Variables that only installers inherit: the settings of npm, uv, pip and Python, with their tokens, and those of compilers. */
+const FOR_INSTALLERS =
+  /^((npm|uv|pip)_.+|NODE_AUTH_TOKEN|PYTHON\w*|PYENV\w*|CC|CXX|AR|LD|(C|CPP|CXX|LD)FLAGS|PKG_CONFIG_PATH|APPDATA|LOCALAPPDATA|COMSPEC|PATHEXT)$/i
+
+type Environment = Readonly<Record<string, string>>
+
+export function inheritedEnvironment(env: Environment): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED.test(name)))
+}
+
+export function installerEnvironment(env: Environment): Record<string, string> {
+  const isPassed = (name: string) => INHERITED.test(name) || FOR_INSTALLERS.test(name)
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)))
+}
