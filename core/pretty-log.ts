@@ -32,5 +32,6 @@ function join(text: string, fields: Entry): string {
 function fieldText(key: string, value: unknown): string[] {
   if (value === undefined) return []
   if (key === 'err') return [`\n${(value as { stack?: string }).stack ?? JSON.stringify(value)}`]
+  if (key === 'output') return [`\n${value}`]
   return [`${key}=${typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)}`]
 }

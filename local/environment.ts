@@ -14,6 +14,13 @@ export function inheritedEnvironment(env: Environment): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED.test(name)))
 }
 
+/** The values in the environment of installers that must not be logged. Short ones are settings, such as `npm_config_always_auth=true`. */
+export function installerSecrets(env: Environment): string[] {
+  return Object.entries(installerEnvironment(env))
+    .filter(([name, value]) => /(_auth|token|secret|password)$/i.test(name) && value.length >= 8)
+    .map(([, value]) => value)
+}
+
 export function installerEnvironment(env: Environment): Record<string, string> {
   const isPassed = (name: string) => INHERITED.test(name) || FOR_INSTALLERS.test(name)
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)))

@@ -2,6 +2,9 @@
 import { Fault, type FaultCode, messageOf } from '../core/errors.ts'
 
 const MAX_MESSAGE_CHARACTERS = 300
+const MAX_END_CHARACTERS = 140
+/** npm's last line, which names a file. */
+const LOG_FILE = /A complete log of this run can be found in/
 
 export type Failure = {
   state: 'failed' | 'authRequired'
@@ -33,8 +36,19 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** Shortens a text of several lines, such as the output of an installer, to one line of limited length. The log contains all of it. */
+/**
+ * Shortens a text to one line of limited length: its beginning and, if it has several lines, as the output of an installer, its last one, where the error
+ * usually is. launch-server.ts logs all that an installer said.
+ */
 export function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= MAX_MESSAGE_CHARACTERS ? line : `${line.slice(0, MAX_MESSAGE_CHARACTERS - 1)}…`
+  const line = compact(text)
+  if (line.length <= MAX_MESSAGE_CHARACTERS) return line
+  const [, ...more] = text.split('\n').map(compact)
+  const last = more.findLast(each => each !== '' && !LOG_FILE.test(each))
+  const end = last === undefined ? '' : ` ${last.slice(-MAX_END_CHARACTERS)}`
+  return `${line.slice(0, MAX_MESSAGE_CHARACTERS - 1 - end.length)}…${end}`
+}
+
+function compact(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
 }

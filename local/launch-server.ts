@@ -9,6 +9,7 @@ import type { AnswerRoom } from '../core/mcp/client/http/answer-room.ts'
 import { createTokenSource } from '../core/mcp/client/http/oauth.ts'
 import type { RemoteSpec } from '../core/mcp/client/http/spec.ts'
 import { createTokenExchange } from '../core/mcp/client/http/token-exchange.ts'
+import { harmless, secretLines } from '../core/mcp/client/stdio/harmless.ts'
 import type { Reaper } from '../core/mcp/client/stdio/reaper.ts'
 import { createStdioUpstream } from '../core/mcp/client/stdio/stdio-upstream.ts'
 import type { Upstream } from '../core/mcp/upstream.ts'
@@ -16,7 +17,7 @@ import type { ConnectedUser, User } from '../core/mcp/user.ts'
 import { parseDuration } from '../crds/quantity.ts'
 import type { McpServer } from '../crds/server.ts'
 import type { DesiredServer } from './children.ts'
-import { inheritedEnvironment } from './environment.ts'
+import { inheritedEnvironment, installerSecrets } from './environment.ts'
 import { LazyUpstream } from './lazy-upstream.ts'
 import type { Packages } from './packages/packages.ts'
 import { expand } from './secrets.ts'
@@ -52,10 +53,25 @@ type Command = {
  */
 export function launch(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
   if (desired.server.spec.remote) return launchRemote(desired, deps, user)
+  const explain = explainInstallation(desired, deps)
   return new LazyUpstream(
-    async () => launchStdio(desired.server, await commandOf(desired, deps), deps, user),
+    async () => launchStdio(desired.server, await commandOf(desired, deps).catch(explain), deps, user),
     deps.clock,
   )
+}
+
+/** Rethrows errors, those of installations without secrets. Logs all that the installer said, but not again if a further attempt fails in the same way. */
+function explainInstallation({ server, inputs }: DesiredServer, { env, log }: LaunchDeps) {
+  let logged: string | undefined
+  return (error: unknown): never => {
+    if (!(error instanceof Fault) || error.details.reason !== 'InstallFailed') throw error
+    const hidden = secretLines([...inputs.secrets, ...installerSecrets(env)])
+    const lines = error.message.split('\n').map(line => harmless(line, hidden))
+    const output = lines.join('\n')
+    if (output !== logged) log.warn({ server: server.metadata.name, output }, 'the installation failed')
+    logged = output
+    throw new Fault(error.code, output, { cause: error, details: error.details })
+  }
 }
 
 function launchRemote(desired: DesiredServer, deps: LaunchDeps, user?: ConnectedUser): Upstream {
