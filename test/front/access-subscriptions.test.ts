@@ -81,6 +81,29 @@ const HOUR_MS = 60 * 60_000
 const MINUTE_MS = 60_000
 const SKEW_MS = 30_000
 
+test('a subscription lasts while a rule grants the resource, even if the lists of its server have nothing granted', async t => {
+  const { upstream, subscribed } = subscribable()
+  const docs = { allow: ['file:///vermilion/*'], deny: [] }
+  const granted = { rules: [rule('red', 'vermilion', { resources: docs })] }
+  const { origin, change } = await start(t, granted, {}, echo, SUBSCRIBABLE, { connect: () => upstream })
+  const begun = await send(origin, initialize, { token: RED })
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+  const stream = await readEvents(t, `${origin}/mcp`, { ...bearer(RED), ...session })
+  await send(
+    origin,
+    { method: 'resources/subscribe', params: { uri: URI } },
+    { token: RED, headers: session },
+  )
+  const nothing = { ...OFFERS, tools: [], resources: [], resourceTemplates: [], prompts: [] }
+  await change(granted, 2, { vermilion: { ...SUBSCRIBABLE.vermilion, offers: nothing } })
+  const uri = 'file:///vermilion/one'
+  subscribed[0]?.to.onUpdate({ method: 'notifications/resources/updated', params: { uri } })
+  assert.equal(subscribed[0]?.signal.aborted, false)
+  let event = ''
+  while (!event.includes('resources/updated')) event = JSON.stringify(await stream.next())
+  assert.match(event, /vermilion\|file:\/\/\/vermilion\/one/)
+})
+
 test('no update is sent after a request whose newer token may not read the resource; a later subscription works', async t => {
   const { tokenOf, long, stream, ask, subscribe, update, subscribed } = await sessionOf(t)
   const without = await tokenOf([], HOUR_MS + MINUTE_MS)
