@@ -10,6 +10,8 @@ import { type App, respond } from './app.ts'
 const MAX_STREAMS = 64
 /** The leading operator has one; earlier ones of it may not be closed yet. */
 const MAX_STREAMS_OF_ADDRESS = 4
+/** Proxies of service meshes pass all connections on from one of these. */
+const OF_PROXIES: ReadonlySet<unknown> = new Set(['127.0.0.1', '127.0.0.6'])
 const BEAT_MS = 15_000
 /** A reader that lags behind by more is cut off: it reads `/status` when it connects again. */
 const MAX_UNREAD_BYTES = 1024 * 1024
@@ -27,18 +29,13 @@ export function addEvents(
   const open: (string | undefined)[] = []
   fastify.get('/events', ({ raw: { socket } }, reply) => {
     const address = peerAddress(socket)
-    // A proxy of a service mesh passes all connections on from one address of this machine.
-    const ofAddress = isOfProxy(address) ? 0 : open.filter(other => other === address).length
+    const ofAddress = OF_PROXIES.has(address) ? 0 : open.filter(other => other === address).length
     if (open.length >= MAX_STREAMS || ofAddress >= MAX_STREAMS_OF_ADDRESS)
       return respond(reply, 503, TRANSPORT_ERROR, 'There are too many streams of events already.')
     open.push(address)
     reply.hijack()
     stream(reply, wakes, changing, clock, draining, () => open.splice(open.indexOf(address), 1))
   })
-}
-
-function isOfProxy(address: string | undefined): boolean {
-  return address?.startsWith('127.') ?? false
 }
 
 function stream(
