@@ -83,8 +83,9 @@ export function isIntegrity(value: unknown): value is string {
 /** Fault `io` with details.reason IntegrityChanged. `found`: undefined if the registry no longer tells it. `remedy` says how to accept the change. */
 export function integrityChanged(
   { kind, package: name, version }: PackageId,
-  { found = 'none', known, where, remedy }: { found?: string; known: string; where: string; remedy: string },
+  change: { found: string | undefined; known: string; where: string; remedy: string },
 ): Fault {
+  const { found = 'none', known, where, remedy } = change
   const registry = kind === 'npm' ? 'npm' : 'PyPI'
   return new Fault(
     'io',

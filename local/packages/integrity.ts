@@ -40,6 +40,7 @@ export function createIntegrityRecords(cacheFolder: string): Compare {
     if (integrity === undefined) {
       if (!known) return
       throw integrityChanged(id, {
+        found: undefined,
         known: known.integrity,
         where: 'here',
         remedy: `delete ${file} and try again`,

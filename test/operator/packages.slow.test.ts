@@ -146,6 +146,7 @@ test('portolan approve shows the content that a pod refused, and approves it', {
   await world.operator().stop()
   const { metadata, apiVersion, kind } = await world.web()
   const { message } = integrityChanged(OTHER, {
+    found: OTHER.integrity,
     known: FIRST.integrity,
     where: 'for this server',
     remedy: 'x',
