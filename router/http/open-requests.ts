@@ -1,5 +1,6 @@
 /** The requests whose answers are still open. Reviews end those whose callers are no longer admitted. */
 import type { ServerResponse } from 'node:http'
+import { inTurns } from '../../core/async.ts'
 import type { AccessConfig } from '../../core/catalog/access-config.ts'
 import type { Identity, IdentityKind } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
@@ -28,17 +29,11 @@ export function createOpenRequests(identify: Identify): OpenRequests {
       whenClosed(raw, () => open.remove(one))
     },
     async review(access, kind) {
-      const left = open
-        .toArray()
-        .filter(({ identity }) => !kind || identity.kind === kind)
-        .values()
-      const worker = async () => {
-        for (const { raw, identity, authorization } of left) {
-          const found = identify(access, authorization)
-          if (isOver(found instanceof Promise ? await found : found, identity)) end(raw)
-        }
-      }
-      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+      const reviewed = open.toArray().filter(({ identity }) => !kind || identity.kind === kind)
+      await inTurns(reviewed, AT_ONCE, async ({ raw, identity, authorization }) => {
+        const found = identify(access, authorization)
+        if (isOver(found instanceof Promise ? await found : found, identity)) end(raw)
+      })
     },
   }
 }

@@ -1,4 +1,5 @@
 /** Answers `subscriptions/listen` of the 2026 era: a stream of changed lists and updated resources. */
+import { inTurns } from '../../async.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { changingLists, declares } from '../protocol/declares.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
@@ -138,13 +139,8 @@ async function subscribeAll(
   uris: readonly string[],
   subscribe: (uri: string) => Promise<boolean>,
 ): Promise<string[]> {
-  const subscribed = new Set<string>()
-  const left = uris.values()
-  const worker = async () => {
-    for (const uri of left) if (await subscribe(uri)) subscribed.add(uri)
-  }
-  await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_SUBSCRIBES, uris.length) }, worker))
-  return uris.filter(uri => subscribed.has(uri))
+  const accepted = await inTurns(uris, MAX_CONCURRENT_SUBSCRIBES, subscribe)
+  return uris.filter((_uri, at) => accepted[at])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
