@@ -84,7 +84,7 @@ export async function runGateway(
   options: Omit<LiveOptions, 'url' | 'byMeaning'>,
   terminal: Terminal,
 ): Promise<LocalGateway> {
-  await mustExist(options.paths, terminal)
+  mustExist(options.paths)
   const local = await startLocal({
     paths: options.paths,
     host: LOOPBACK,

@@ -94,7 +94,7 @@ export function upCommand(terminal: Terminal): Command {
     )
     .addOption(outputOption())
     .action(async (paths: string[], options: UpOptions) => {
-      await mustExist(paths, terminal)
+      mustExist(paths)
       await run(paths, options, terminal)
     })
 }
