@@ -83,7 +83,7 @@ for (const [name, values] of Object.entries({ defaults: {}, ...CASES, generated:
   })
 }
 
-test('the pods of the operator and of the upgrade meet the restricted Pod Security Standard', {
+test('the pods of the operator and of the hook meet the restricted Pod Security Standard', {
   skip,
 }, async () => {
   const workloads = objectsOf(await helm.render()).filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
@@ -180,7 +180,9 @@ test('an upgrade keeps the ServiceAccounts that the operator has bound to the ri
   assert.equal(await server.kubectl(['get', 'clusterrolebinding', name, '--ignore-not-found']), '')
 })
 
-test('the Job before an upgrade may write the two CRDs and nothing else', { skip }, async () => {
+test('the Job before an installation or upgrade may write the three CRDs and nothing else', {
+  skip,
+}, async () => {
   const access = objectsOf(await helm.render()).filter(
     ({ metadata, kind }) => /-crds$/.test(metadata.name) && kind !== 'Job',
   )

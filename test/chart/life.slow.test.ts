@@ -1,12 +1,11 @@
-/** The chart on a real cluster: installation, sidecars, upgrade from older CRDs, rollback, removal, and a second installation. */
+/** The chart on a real cluster: installation, sidecars, upgrade from older CRDs, rollback, removal, and a second installation over older CRDs. */
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { V1Pod } from '@kubernetes/client-node'
-import { parse, stringify } from 'yaml'
+import { parse } from 'yaml'
 import { skipCluster } from '../cluster/available.ts'
 import { type Cluster, startCluster } from '../cluster/cluster.ts'
 import { clusterConfig } from '../cluster/config.ts'
@@ -78,15 +77,9 @@ after(async () => {
 
 test('after an installation, the command that NOTES give succeeds, and the gateway has the tools', {
   skip,
-}, async t => {
-  const older = olderChart()
-  t.after(() => rmSync(older, { recursive: true }))
-  const [release, , ...options] = RELEASE
+}, async () => {
   await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: SERVED } })
-  const notes = await helm.run(
-    ['install', release ?? '', older, '--create-namespace', ...options],
-    values('info'),
-  )
+  const notes = await helm.run(['install', ...RELEASE, '--create-namespace'], values('info'))
   await apply({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpServer',
@@ -123,11 +116,11 @@ for (const name of ['by-label', 'by-hand']) {
 }
 
 test('an upgrade updates the CRDs and does not restart the routers', { skip }, async () => {
-  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '')
+  await makeOlder()
   const routers = () => field('pods', '.items[*].metadata.uid', '-l=app.kubernetes.io/component=router')
   const before = await routers()
   await helm.run(['upgrade', ...RELEASE], values('debug'))
-  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '["mcps"]')
+  assert.equal(await shortNames(), '["mcps"]')
   assert.equal(await logLevel(), 'debug')
   assert.equal(await routers(), before)
   await kubectl('wait', '--for=condition=Ready', 'mcps/greeter', 'mcpgateway/tools', '--timeout=60s')
@@ -139,7 +132,7 @@ test('an upgrade updates the CRDs and does not restart the routers', { skip }, a
 test('a rollback restores the operator and keeps the new CRDs', { skip }, async () => {
   await helm.run(['rollback', 'portolan', '1', BY_OPERATOR, '--wait', '--timeout=120s'])
   assert.equal(await logLevel(), 'info')
-  assert.equal(await field('crd/mcpservers.portolan.dev', '.spec.names.shortNames'), '["mcps"]')
+  assert.equal(await shortNames(), '["mcps"]')
   await kubectl('wait', '--for=condition=Ready', 'mcpgateway/tools', '--timeout=60s')
 })
 
@@ -163,13 +156,17 @@ test('uninstalling leaves only the CRDs and what people created', { skip }, asyn
   assert.equal(mine, 'mcpserver.portolan.dev/mine\n')
 })
 
-test('an installation for one namespace serves only that namespace', { skip }, async () => {
+test('an installation updates the CRDs that an older release left; for one namespace, it serves only that one', {
+  skip,
+}, async () => {
+  await makeOlder()
   await apply({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpGateway',
     metadata: { name: 'elsewhere', namespace: 'default' },
   })
   await helm.run(['install', ...RELEASE], { ...values('info'), watchNamespaces: [SERVED] })
+  assert.equal(await shortNames(), '["mcps"]')
   await kubectl('wait', '--for=condition=Ready', 'mcpservers,mcpgateways', '--all', '--timeout=60s')
   await apply(agent('by-label'))
   await kubectl('wait', '--for=condition=Ready', 'pod/agent', '--timeout=90s')
@@ -186,15 +183,15 @@ test('an installation for one namespace serves only that namespace', { skip }, a
   )
 })
 
-/** The chart like an older version: its CRDs lack a field. */
-function olderChart(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'portolan-chart-'))
-  cpSync(CHART, folder, { recursive: true })
-  const file = join(folder, 'crds', 'portolan.dev_mcpservers.yaml')
-  const crd = parse(readFileSync(file, 'utf8')) as { spec: { names: { shortNames?: string[] } } }
-  delete crd.spec.names.shortNames
-  writeFileSync(file, stringify(crd, { version: '1.1' }))
-  return folder
+/** Makes a CRD as in an older version, in which it lacks a field. */
+async function makeOlder(): Promise<void> {
+  const removal = JSON.stringify([{ op: 'remove', path: '/spec/names/shortNames' }])
+  await kubectl('patch', 'crd/mcpservers.portolan.dev', '--type=json', `--patch=${removal}`)
+  assert.equal(await shortNames(), '')
+}
+
+function shortNames(): Promise<string> {
+  return field('crd/mcpservers.portolan.dev', '.spec.names.shortNames')
 }
 
 /** The pod of the example, with the image that was built for the test. */
