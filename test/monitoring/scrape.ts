@@ -2,15 +2,15 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Kube, KubeObject } from '../../core/kube/object.ts'
 
-export type Target = { job: string; address: string; labels: Record<string, string> }
+export type Target = { job: string; address: string; labels: Record<string, string>; honorLabels?: boolean }
 
 const OFTEN = { scrape_interval: '1s', evaluation_interval: '1s' }
 
 /** prometheus.yml for processes of this machine, with the labels that they would have in a cluster. */
 export function configOfTargets(targets: readonly Target[], ruleFiles: readonly string[]): object {
-  const scrapes = targets.map(({ job, address, labels }) => ({
+  const scrapes = targets.map(({ job, address, labels, honorLabels = false }) => ({
     job_name: job,
-    honor_labels: true,
+    honor_labels: honorLabels,
     static_configs: [{ targets: [address], labels }],
   }))
   return { global: OFTEN, rule_files: ruleFiles, scrape_configs: scrapes }

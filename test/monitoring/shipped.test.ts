@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { createBridgeMetrics } from '../../bridge/metrics.ts'
 import { createOperatorMetrics } from '../../operator/runtime/operator-metrics.ts'
 import { createRouterMetrics } from '../../router/metrics.ts'
@@ -88,3 +89,26 @@ test('every alert has a severity, says what to do, and links to a section of the
     assert.ok(anchors.includes(annotations.runbook), `${annotations.runbook} does not exist`)
   }
 })
+
+test('the scrape configuration on the page takes labels only from the operator, in its own namespace', () => {
+  const [, yaml = ''] = /^```yaml\n(scrape_configs:\n[^`]+)```/m.exec(page) ?? []
+  const { scrape_configs: jobs } = parse(yaml) as { scrape_configs: Job[] }
+  assert.deepEqual(
+    jobs.map(job => [job.job_name, job.honor_labels, job.kubernetes_sd_configs]),
+    [
+      ['portolan-operator', true, [{ role: 'pod', namespaces: { names: ['portolan-system'] } }]],
+      ['portolan', undefined, [{ role: 'pod' }]],
+      ['portolan-sidecars', undefined, [{ role: 'pod' }]],
+    ],
+  )
+  const added = jobs.map(job => job.relabel_configs.flatMap(({ target_label }) => target_label ?? []))
+  const always = ['namespace', 'pod', 'container']
+  assert.deepEqual(added, [always, [...always, 'gateway', 'server'], [...always, 'gateway']])
+})
+
+type Job = {
+  job_name: string
+  honor_labels?: true
+  kubernetes_sd_configs: object[]
+  relabel_configs: { target_label?: string }[]
+}

@@ -59,6 +59,7 @@ export async function startSystem(t: TestContext, api: ApiServer): Promise<Syste
         job: 'operator',
         address: `127.0.0.1:${world.operator().port}`,
         labels: { ...labels, pod: 'operator-1' },
+        honorLabels: true,
       },
       {
         job: 'routers',
