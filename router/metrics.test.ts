@@ -76,6 +76,21 @@ test('the time of the router and that of the upstream are exported separately', 
   assert.match(text, /_sum\{part="upstream"\} 0\.01$/m)
 })
 
+test('wakes that failed are exported as 0 while the first call waits, so that the first failures are an increase', async () => {
+  const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
+  const counts = async () =>
+    (await metrics.registry.getSingleMetricAsString('portolan_wake_wait_seconds')).match(/_count\{.*$/gm)
+  metrics.waiting('a')
+  assert.deepEqual(await counts(), ['_count{server="a",outcome="failed"} 0'])
+  for (let call = 0; call < 3; call++) metrics.waited('a', 'failed', 60_000)
+  metrics.waited('a', 'woken', 2_000)
+  metrics.waiting('a')
+  assert.deepEqual(await counts(), [
+    '_count{server="a",outcome="failed"} 3',
+    '_count{server="a",outcome="woken"} 1',
+  ])
+})
+
 test('a call of an unknown tool is counted only by outcome', async () => {
   const metrics = createRouterMetrics(createManualClock(), NO_MEMBERS)
   metrics.called({ ...CALL, outcome: 'rejected' })

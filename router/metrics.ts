@@ -27,6 +27,8 @@ export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed
   reloadFailed(): void
   /** A server's lists were read. Reported only if discovery runs in this process. */
   discovered(record: DiscoveryRecord): void
+  /** Calls begin to wait for a server to be woken. */
+  waiting(server: string): void
   /** A call waited `waitedMs` for its server to be woken. */
   waited(server: string, outcome: WaitOutcome, waitedMs: number): void
   /** Tokens counted as direct and as served since the start. */
@@ -76,7 +78,7 @@ export function createRouterMetrics(
     registry,
     ...catalog,
     called,
-    waited: waitMetrics(registry),
+    ...waitMetrics(registry),
     searched: durationMs => search.observe(durationMs / 1_000),
     ...tokenMetrics(registry),
     ...createScriptMetrics(registry),
@@ -84,7 +86,7 @@ export function createRouterMetrics(
   }
 }
 
-function waitMetrics(registry: Registry): RouterMetrics['waited'] {
+function waitMetrics(registry: Registry): Pick<RouterMetrics, 'waiting' | 'waited'> {
   const series = createHistogram(registry, {
     name: 'portolan_wake_wait_seconds',
     help: 'Time that a call waited for its server to be woken, by outcome (woken, failed, left).',
@@ -93,7 +95,11 @@ function waitMetrics(registry: Registry): RouterMetrics['waited'] {
   const observerOf = upTo(MAX_SERVER_SERIES, server =>
     upTo(Number.POSITIVE_INFINITY, outcome => series({ server, outcome })),
   )
-  return (server, outcome, waitedMs) => observerOf(server)(outcome)(waitedMs / 1_000)
+  return {
+    // Creates the series of failures at 0: Prometheus would not see the first ones as an increase.
+    waiting: server => void observerOf(server)('failed'),
+    waited: (server, outcome, waitedMs) => observerOf(server)(outcome)(waitedMs / 1_000),
+  }
 }
 
 /** Tokens saved have no counter of their own: they are the difference of the two, which may be negative. */

@@ -137,7 +137,11 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin, credentials = NO_CREDENTIALS } = options
   const served = createNewest<Catalog>()
   const { current } = served
-  const wakes = new WakeRequests({ clock, onWaited: (...waited) => metrics.waited(...waited) })
+  const wakes = new WakeRequests({
+    clock,
+    onWaiting: server => metrics.waiting(server),
+    onWaited: (...waited) => metrics.waited(...waited),
+  })
   const lists = listsOfUsers({ log, clock, served }, () => own.changed())
   const pool = createPool({ connect, clock, wakes, lists })
   const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)

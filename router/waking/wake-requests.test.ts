@@ -11,8 +11,10 @@ const turn = () => new Promise(resolve => setImmediate(resolve))
 function start() {
   const clock = createManualClock(Date.UTC(2026, 0, 1))
   const waited: string[] = []
+  const begun: string[] = []
   const wakes = new WakeRequests({
     clock,
+    onWaiting: server => begun.push(server),
     onWaited: (server, outcome, ms) => waited.push(`${server} ${outcome} ${ms}`),
   })
   let isUp = false
@@ -38,22 +40,23 @@ function start() {
       await turn()
     }
   }
-  return { clock, wakes, waited, hold, pass, refuse, tries: () => tries, wake: () => (isUp = true) }
+  return { clock, wakes, begun, waited, hold, pass, refuse, tries: () => tries, wake: () => (isUp = true) }
 }
 
 test('a server that answers at once is not reported as waited for', async () => {
-  const { wakes, hold, wake, waited } = start()
+  const { wakes, hold, wake, begun, waited } = start()
   wake()
   let changes = 0
   wakes.onChange(() => changes++)
   await hold()
-  assert.deepEqual([wakes.list(), changes, waited], [[], 0, []])
+  assert.deepEqual([wakes.list(), changes, begun, waited], [[], 0, [], []])
 })
 
 test('many callers of a server cause one entry in the status and one attempt every 100 ms, and continue together', async () => {
-  const { wakes, hold, pass, tries, wake, waited } = start()
+  const { wakes, hold, pass, tries, wake, begun, waited } = start()
   const all = Promise.all(Array.from({ length: 200 }, () => hold()))
   await turn()
+  assert.deepEqual(begun, ['a'])
   assert.deepEqual(wakes.list(), [{ server: 'a', since: '2026-01-01T00:00:00.000Z' }])
   await pass(1_000)
   assert.equal(tries(), 11)

@@ -35,6 +35,8 @@ export type HoldOptions = {
 
 export type WakeRequestsOptions = {
   clock: Clock
+  /** Called when the first call has to wait for a server or instance. */
+  onWaiting?: (server: string) => void
   /** Called for each call that had to wait. */
   onWaited?: (server: string, outcome: WaitOutcome, waitedMs: number) => void
 }
@@ -125,6 +127,7 @@ export class WakeRequests {
     const report = () => {
       if (held.unanswered) return
       held.unanswered = true
+      this.#options.onWaiting?.(held.server)
       this.#changed()
     }
     if (firstTryMs > 0) {
