@@ -6,7 +6,8 @@ const BYTES = /^[0-9]+(\.[0-9]+)?(k|M|G|Ki|Mi|Gi)?$/
 const VOLUME_SIZE = /^[1-9][0-9]*(M|G|T|Mi|Gi|Ti)$/
 const MAX_QUANTITY_LENGTH = 32
 const MS_PER_HOUR = 3_600_000
-const MAX_DURATION_MS = 168 * MS_PER_HOUR
+/** A week. Node's timers end at once if they are given more than 24.8 days. */
+export const MAX_DURATION_MS = 168 * MS_PER_HOUR
 const MAX_BYTES = 4 * 1024 ** 3
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }

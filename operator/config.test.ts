@@ -122,12 +122,17 @@ const WRONG: [Record<string, string>, RegExp][] = [
   [{ PORTOLAN_WATCH_NAMESPACES: 'a,B' }, /PORTOLAN_WATCH_NAMESPACES must be names of namespaces/],
   [{ PORTOLAN_NAMESPACE: 'Mine' }, /PORTOLAN_NAMESPACE must be the name of a namespace/],
   [{ PORTOLAN_RESYNC: '10' }, /PORTOLAN_RESYNC must be a duration/],
-  [{ PORTOLAN_RESYNC: '5ms' }, /PORTOLAN_RESYNC must be a duration of a second or more/],
+  [{ PORTOLAN_RESYNC: '5ms' }, /PORTOLAN_RESYNC must be a duration from 1s to 168h/],
+  [{ PORTOLAN_RESYNC: '720h' }, /PORTOLAN_RESYNC must be a duration from 1s to 168h/],
   [{ PORTOLAN_PORT: '80a' }, /PORTOLAN_PORT must be a whole number from 0 to 65535/],
   [{ PORTOLAN_DISCOVERY_CONCURRENCY: '0' }, /must be a whole number from 1 to 256/],
   [{ PORTOLAN_NPM_REGISTRY: 'npm.example.com' }, /PORTOLAN_NPM_REGISTRY must be an http or https URL/],
   [{ PORTOLAN_RESOURCES: '{"server": {"cpu": 1}}' }, /PORTOLAN_RESOURCES must be JSON such as/],
-  [{ PORTOLAN_PERMITTED: '{"refusedAddresses": ["host"]}' }, /PORTOLAN_PERMITTED must be JSON such as/],
+  [{ PORTOLAN_PERMITTED: '{"refusedAddresses": "10.0.0.0/8"}' }, /PORTOLAN_PERMITTED must be JSON such as/],
+  [
+    { PORTOLAN_PERMITTED: '{"refusedAddresses": ["10.0.0.0/8", "10.0.0.0/99"]}' },
+    /PORTOLAN_PERMITTED has "10\.0\.0\.0\/99" in refusedAddresses, which is neither an address nor a subnet/,
+  ],
   [{ PORTOLAN_RESOURCES: 'none' }, /PORTOLAN_RESOURCES must be JSON such as/],
 ]
 
@@ -144,9 +149,12 @@ test('all problems are reported at once', () => {
 })
 
 test('a console needs the account and the token by which routers admit it', () => {
-  const console = { PORTOLAN_CONSOLE_PORT: '9443', PORTOLAN_CONSOLE_ACCOUNT: 'portolan' }
+  const console = { PORTOLAN_CONSOLE_PORT: '9443', PORTOLAN_CONSOLE_ACCOUNT: 'portolan.operator' }
   const { settings, console: served } = read({ ...console, PORTOLAN_CONSOLE_TOKEN_FILE: '/token' })
-  assert.deepEqual([settings.consoleAccount, served], ['portolan', { port: 9_443, tokenFile: '/token' }])
+  assert.deepEqual(
+    [settings.consoleAccount, served],
+    ['portolan.operator', { port: 9_443, tokenFile: '/token' }],
+  )
   assert.throws(() => read(console), /PORTOLAN_CONSOLE_PORT needs .* PORTOLAN_CONSOLE_TOKEN_FILE/)
 })
 

@@ -9,7 +9,7 @@ import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
 import { areCertificates, NO_CERTIFICATES } from '../core/trusted-certificates.ts'
 import { labelSelector } from '../crds/core-v1.ts'
-import { parseDuration } from '../crds/quantity.ts'
+import { MAX_DURATION_MS, parseDuration } from '../crds/quantity.ts'
 import { POWERFUL_FIELDS } from './plan/pod-fields.ts'
 import type { OperatorSettings, Permitted, Resources } from './plan/settings.ts'
 import { proxyVariables } from './proxy-variables.ts'
@@ -225,7 +225,7 @@ const permitted = z.strictObject({
   podFields: z.array(z.enum(POWERFUL_FIELDS as [string, ...string[]])).default([]),
   registries: z.array(z.string().min(1)).default([]),
   remoteHosts: z.array(z.string().min(1)).default([]),
-  refusedAddresses: z.array(z.string().refine(isAddressRange)).default([]),
+  refusedAddresses: z.array(z.string()).default([]),
 })
 
 const peersOf = (example: string) =>
@@ -270,7 +270,10 @@ const variables = z.object({
     permitted,
     '{}',
     `must be JSON such as {"podFields": ["hostPath"], "registries": ["registry.example.com"], "remoteHosts": ["*.example.com"], "refusedAddresses": ["10.0.0.0/8"]}; pod fields are ${POWERFUL_FIELDS.join(', ')}`,
-  ),
+  ).refine(({ refusedAddresses }) => refusedAddresses.every(isAddressRange), {
+    error: ({ input }) =>
+      `has "${(input as Permitted).refusedAddresses.find(text => !isAddressRange(text))}" in refusedAddresses, which is neither an address nor a subnet such as 10.0.0.0/8`,
+  }),
   PORTOLAN_RESOURCES: json(
     resources,
     '{}',
@@ -284,11 +287,13 @@ const variables = z.object({
     .string()
     .default('10m')
     .transform(parseDuration)
-    .refine(ms => ms >= MIN_RESYNC_MS, { error: 'must be a duration of a second or more, such as "10m"' }),
+    .refine(ms => ms >= MIN_RESYNC_MS && ms <= MAX_DURATION_MS, {
+      error: 'must be a duration from 1s to 168h, such as "10m"',
+    }),
   PORTOLAN_DISCOVERY_CONCURRENCY: number(1, MAX_DISCOVERY_CONCURRENCY, 16),
   PORTOLAN_LOG_LEVEL: choice(LOG_LEVELS, 'info'),
   PORTOLAN_PORT: number(0, 65_535, 8080),
   PORTOLAN_CONSOLE_PORT: wholeNumber(z.string(), 0, 65_535).optional(),
-  PORTOLAN_CONSOLE_ACCOUNT: z.string().regex(NAMESPACE, 'must be the name of a ServiceAccount').optional(),
+  PORTOLAN_CONSOLE_ACCOUNT: z.string().regex(DNS_NAME, 'must be the name of a ServiceAccount').optional(),
   PORTOLAN_CONSOLE_TOKEN_FILE: z.string().optional(),
 })

@@ -14,7 +14,7 @@ import type { RemoteRules } from '../core/mcp/client/remote-guard.ts'
 import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
 import { areCertificates, NO_CERTIFICATES } from '../core/trusted-certificates.ts'
-import { parseDuration } from '../crds/quantity.ts'
+import { MAX_DURATION_MS, parseDuration } from '../crds/quantity.ts'
 
 export type RouterSettings = {
   gateway: string
@@ -86,7 +86,7 @@ const envSchema = z.object({
     .string()
     .default('25s')
     .transform(parseDuration)
-    .refine(ms => ms >= MIN_DRAIN_MS, 'must be a duration of 5s or more'),
+    .refine(ms => ms >= MIN_DRAIN_MS && ms <= MAX_DURATION_MS, 'must be a duration from 5s to 168h'),
   PORTOLAN_TRUSTED_CERTIFICATES: z.string().refine(areCertificates, NO_CERTIFICATES).optional(),
   PORTOLAN_PROXY_USERNAME: z.string().optional(),
   PORTOLAN_PROXY_PASSWORD: z.string().optional(),

@@ -43,7 +43,7 @@ export const CASES: Readonly<Record<string, Values>> = {
       podFields: ['hostPath'],
       registries: ['registry.example.com', 'ghcr.io/acme'],
       remoteHosts: ['*.example.com'],
-      refusedAddresses: ['10.0.0.0/8'],
+      refusedAddresses: ['10.0.0.0/8', '192.168.7.1', 'fd00::/8', '::1'],
     },
   },
   'token-review': { tokenReview: { enabled: true } },
@@ -53,6 +53,7 @@ export const CASES: Readonly<Record<string, Values>> = {
   'operator-in-its-place': {
     operator: {
       logLevel: 'debug',
+      resync: '168h',
       env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }],
       podAnnotations: { 'example.com/team': 'platform' },
       podLabels: { team: 'platform' },
@@ -66,7 +67,7 @@ export const CASES: Readonly<Record<string, Values>> = {
         },
       },
       priorityClassName: 'system-cluster-critical',
-      serviceAccount: { name: 'mcp-operator', annotations: { 'example.com/role': 'mcp' } },
+      serviceAccount: { name: 'mcp.operator', annotations: { 'example.com/role': 'mcp' } },
     },
     servers: {
       delivery: 'imageVolume',
@@ -185,6 +186,26 @@ export const WRONG: readonly { title: string; values: Values; says: RegExp }[] =
     title: 'a duration without its unit',
     values: { operator: { resync: '600' } },
     says: /operator\/resync'/,
+  },
+  ...['720h', '169h', '1ms'].map(resync => ({
+    title: `a resync of ${resync}, which the operator refuses`,
+    values: { operator: { resync } },
+    says: /operator\/resync'/,
+  })),
+  ...['10.0.0.0/99', '10.0.0', '256.0.0.1', 'fd00::/129'].map(address => ({
+    title: `${address} among refused addresses`,
+    values: { policy: { refusedAddresses: ['10.0.0.0/8', address] } },
+    says: new RegExp(`policy/refusedAddresses/1': '${address}'`),
+  })),
+  {
+    title: 'a network policy peer with a block without addresses',
+    values: { monitoring: { from: [{ ipBlock: {} }] } },
+    says: /monitoring\/from\/0\/ipBlock'.*'cidr'/,
+  },
+  {
+    title: 'a ServiceAccount with a name that Kubernetes refuses',
+    values: { operator: { serviceAccount: { name: 'Portolan' } } },
+    says: /operator\/serviceAccount\/name'/,
   },
   {
     title: 'an unknown way of delivery',
