@@ -5,6 +5,8 @@ import { ofProcesses, quantile, quantiles, rate } from './queries.ts'
 
 /** On this dashboard, the variable `namespace` is the operator's own namespace. */
 const OWN = 'namespace=~"$namespace"'
+/** Both operators of a release report the same objects. */
+const ONCE = 'max by (namespace, ready, reason)'
 const LEADERS = `portolan_leader{${OWN}}`
 const RECONCILES = 'portolan_reconcile_duration_seconds'
 const DISCOVERIES = 'portolan_discovery_duration_seconds'
@@ -29,7 +31,7 @@ export const operator: DashboardContent = {
 
 function glance(): PanelContent[] {
   const notReady = (kind: string) =>
-    `sum(max by (reason) (portolan_objects{${OWN}, kind="${kind}", ready!="True"})) or vector(0)`
+    `sum(${ONCE} (portolan_objects{${OWN}, kind="${kind}", ready!="True"})) or vector(0)`
   return [
     {
       kind: 'name',
@@ -84,7 +86,7 @@ function glance(): PanelContent[] {
 }
 
 function objects(): PanelContent[] {
-  const byReason = (kind: string) => `max by (reason) (portolan_objects{${OWN}, kind="${kind}"})`
+  const byReason = (kind: string) => `sum by (reason) (${ONCE} (portolan_objects{${OWN}, kind="${kind}"}))`
   const conditions = ofProcesses('portolan_server_condition{type="Ready"}', LEADERS)
   return [
     {

@@ -15,7 +15,8 @@ export const server: DashboardContent = {
   title: 'Portolan / Server',
   description: 'One McpServer: its state, the calls to it, what it offers.',
   variables: [
-    NAMESPACE,
+    // One namespace: another one may have a server of the same name.
+    { ...NAMESPACE, query: 'label_values(portolan_server_condition, namespace)', single: true },
     GATEWAY,
     {
       name: 'server',

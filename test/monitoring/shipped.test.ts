@@ -48,6 +48,17 @@ test('every dashboard lets its data source be chosen, and uses each of its varia
   }
 })
 
+test('the dashboard of a server shows one namespace, so that servers of the same name are not mixed', () => {
+  const lists = dashboards().flatMap(({ uid, templating }) =>
+    uid === 'portolan-server' ? templating.list : [],
+  )
+  const several = lists.filter(({ multi, includeAll }) => multi || includeAll)
+  assert.deepEqual(
+    several.map(({ name }) => name),
+    ['gateway'],
+  )
+})
+
 test('the number "Errors" and the panel that it points to count the same outcomes', () => {
   const outcomesOf = (title: string) => {
     const queries =

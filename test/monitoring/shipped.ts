@@ -23,7 +23,7 @@ export type AlertRule = {
 type DashboardJson = {
   title: string
   uid: string
-  templating: { list: { name: string }[] }
+  templating: { list: { name: string; multi?: boolean; includeAll?: boolean }[] }
   panels: {
     type: string
     title: string
