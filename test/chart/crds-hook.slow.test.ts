@@ -15,7 +15,7 @@ test('an installation over CRDs that are there applies its own before it creates
   t.after(() => server.stop())
   const helm = helmAlone(server.kubeconfig)
   t.after(() => helm.end())
-  const namesOf = async (kinds: string) =>
+  const namesOf = async (kinds: string): Promise<string[]> =>
     (await server.kubectl(['get', kinds, NAMESPACE, '-l=app.kubernetes.io/name=portolan', '-o=name'])).match(
       /\S+/g,
     ) ?? []
