@@ -137,14 +137,10 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { log, clock = systemClock, connect, admin, credentials = NO_CREDENTIALS } = options
   const served = createNewest<Catalog>()
   const { current } = served
-  const wakes = new WakeRequests({
-    clock,
-    onWaiting: server => metrics.waiting(server),
-    onWaited: (...waited) => metrics.waited(...waited),
-  })
+  const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
+  const wakes = new WakeRequests({ clock, onWaiting: metrics.waiting, onWaited: metrics.waited })
   const lists = listsOfUsers({ log, clock, served }, () => own.changed())
   const pool = createPool({ connect, clock, wakes, lists })
-  const metrics = createRouterMetrics(clock, () => pool.status(), admin?.missing)
   const audit = createAudit({ ...auditing(options), metrics: metrics.access, clock })
   const hasConsole = options.console !== undefined || admin?.console !== undefined
   const feed = hasConsole ? createConsoleFeed(clock, () => pool.status()) : undefined
