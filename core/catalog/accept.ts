@@ -135,7 +135,7 @@ const GATEWAY_CHECKS: readonly Check<McpGatewaySpec>[] = [
     placement: 'cluster',
     find: spec => (isShortOfMemory(spec) ? 'spec.router.resources.limits.memory' : undefined),
     message:
-      'is too small for scripts: give limits.scripts × (limits.memory + 24Mi) of spec.code, and 128Mi for the router itself',
+      'is too small for scripts: give 2 × limits.scripts × (limits.memory + 24Mi) of spec.code, and 128Mi for the router itself',
   },
   {
     reason: REASON.codeNotEnabled,

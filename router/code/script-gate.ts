@@ -1,11 +1,11 @@
-/** Limits how many scripts run at the same time, in total and for one client. A script that waits for a person does not count meanwhile. */
+/**
+ * Limits how many scripts run at the same time, in total and for one client. A script that waits for a person does not count meanwhile; as many as may
+ * run may wait in addition, since each keeps its thread and its memory.
+ */
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 
-/** Limit of scripts that wait for their caller's answer, in addition to those that run. */
-const MAX_ASKING = 16
-
 export type Place = {
-  /** False: too many scripts wait for people already. */
+  /** False: too many scripts wait for people already, in all or of this client. */
   beginAsking(): boolean
   endAsking(): void
   leave(): void
@@ -18,43 +18,45 @@ export type ScriptGate = {
   asking(): number
 }
 
+type Counts = { running: number; asking: number }
+
 export function createScriptGate(): ScriptGate {
-  const ofClients = new Map<string, number>()
-  let running = 0
-  let asking = 0
-  const add = (client: string, more: number) => {
-    running += more
-    const count = (ofClients.get(client) ?? 0) + more
-    if (count > 0) ofClients.set(client, count)
-    else ofClients.delete(client)
-  }
+  const all: Counts = { running: 0, asking: 0 }
+  const ofClients = new Map<string, Counts>()
   return {
     enter(client, { scripts, scriptsPerClient }) {
-      if (running >= scripts || (ofClients.get(client) ?? 0) >= scriptsPerClient) return undefined
-      add(client, 1)
+      const own = ofClients.get(client) ?? { running: 0, asking: 0 }
+      const isFull = (state: keyof Counts) => all[state] >= scripts || own[state] >= scriptsPerClient
+      const add = (state: keyof Counts, more: number) => {
+        all[state] += more
+        own[state] += more
+      }
+      if (isFull('running')) return undefined
+      ofClients.set(client, own)
+      add('running', 1)
       let questions = 0
       return {
         beginAsking() {
           if (questions === 0) {
-            if (asking >= MAX_ASKING) return false
-            asking++
-            add(client, -1)
+            if (isFull('asking')) return false
+            add('running', -1)
+            add('asking', 1)
           }
           questions++
           return true
         },
         endAsking() {
           if (--questions > 0) return
-          asking--
-          add(client, 1)
+          add('asking', -1)
+          add('running', 1)
         },
         leave() {
-          if (questions > 0) asking--
-          else add(client, -1)
+          add(questions > 0 ? 'asking' : 'running', -1)
+          if (own.running + own.asking === 0) ofClients.delete(client)
         },
       }
     },
-    running: () => running,
-    asking: () => asking,
+    running: () => all.running,
+    asking: () => all.asking,
   }
 }

@@ -64,8 +64,8 @@ test('the sidecar of a gateway that runs scripts has additional memory for them'
   const { resources } = await inForce(async () => routerOf(await admitted(labelled('scripted'))))
   const bytes = (mebibytes: number) => String(mebibytes * 1024 * 1024)
   assert.deepEqual([resources?.requests?.memory, resources?.limits?.memory].map(canonical), [
-    bytes(160 + 2 * 64),
-    bytes(512 + 2 * 64),
+    bytes(160 + 2 * 2 * 64),
+    bytes(512 + 2 * 2 * 64),
   ])
 })
 

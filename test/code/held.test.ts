@@ -14,7 +14,6 @@ import { until } from '../support/until.ts'
 import { CAN_ALL } from '../upstreams/asking/questions.ts'
 import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
 
-const MAX_WAITING = 16
 const CAN_BE_ASKED = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
 const ASK = { ask: ['files:wipe'] }
 const CODE = 'return tools.files.wipe(input)'
@@ -60,15 +59,11 @@ const allowing = (requestState: string) => ({
   inputResponses: { 'elicitation-1': { action: 'accept', content: { allow: 'once' } } },
 })
 
-test('sixteen scripts may wait for people besides the one that may run; the next one gets the reason why it cannot', async t => {
-  const gateway = await startScriptGateway(
-    t,
-    { files },
-    { ...ASK, limits: { scripts: 1, scriptsPerClient: 1 } },
-  )
-  const states: string[] = []
-  for (let n = 0; n < MAX_WAITING; n++) states.push(stateOf(await runAt(gateway, CODE, n)))
-  assert.deepEqual(JSON.parse(said(await runAt(gateway, CATCHING, MAX_WAITING))), {
+test('as many scripts as may run may wait for people besides; the next one gets the reason why it cannot', async t => {
+  const limits = { scripts: 2, scriptsPerClient: 2 }
+  const gateway = await startScriptGateway(t, { files }, { ...ASK, limits })
+  const states = [stateOf(await runAt(gateway, CODE, 0)), stateOf(await runAt(gateway, CODE, 1))]
+  assert.deepEqual(JSON.parse(said(await runAt(gateway, CATCHING, 2))), {
     kind: 'denied',
     message:
       'files:wipe was not called, because the person could not be asked: Too many scripts wait for people at the moment.',
@@ -76,8 +71,8 @@ test('sixteen scripts may wait for people besides the one that may run; the next
   assert.equal(await gateway.value('return 1'), 1)
   assert.deepEqual(gateway.sent, [])
   assert.equal(said(await runAt(gateway, CODE, 0, allowing(states[0] ?? ''))), 'wiped {"n":0}')
-  const again = stateOf(await runAt(gateway, CATCHING, MAX_WAITING))
-  assert.equal(said(await runAt(gateway, CATCHING, MAX_WAITING, allowing(again))), 'wiped {"n":16}')
+  const again = stateOf(await runAt(gateway, CATCHING, 2))
+  assert.equal(said(await runAt(gateway, CATCHING, 2, allowing(again))), 'wiped {"n":2}')
 })
 
 test('the timeout of a script stands still while a person is asked, and continues afterwards', async t => {

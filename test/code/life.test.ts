@@ -14,7 +14,6 @@ import { startCollector } from '../support/otlp.ts'
 import { until } from '../support/until.ts'
 import { LIMITS, post, startScriptGateway } from './script-gateway.ts'
 
-const WAITING = 16
 const THREAD_LIMITS = { ...LIMITS, argumentBytes: 1_000, logCharacters: 1_000 }
 
 /** A tool that answers when the test says so. */
@@ -177,21 +176,21 @@ test('the memory of a script is not readable by the next one', async t => {
   assert.deepEqual(await gateway.value(scan), [0, 'undefined'])
 })
 
-test('sixteen scripts may wait for people besides those that run, but not one more', () => {
+test('as many scripts as may run may wait for people besides those, and of one client as many as it may run', () => {
   const gate = createScriptGate()
-  const limits = { scripts: 1, scriptsPerClient: 1 }
-  const waiting = Array.from({ length: WAITING }, (_, n) => {
-    const place = gate.enter(`client ${n}`, limits)
-    assert.ok(place?.beginAsking(), `${n}`)
-    return place
+  const limits = { scripts: 3, scriptsPerClient: 2 }
+  const [first, second, third] = [1, 2, 3].map(() => {
+    const place = gate.enter('red', limits)
+    return { place, waits: place?.beginAsking() }
   })
-  assert.deepEqual([gate.running(), gate.asking()], [0, WAITING])
-  const next = gate.enter('one more', limits)
-  assert.equal(next?.beginAsking(), false)
-  assert.equal(gate.enter('busy', limits), undefined)
-  waiting[0]?.endAsking()
-  assert.equal(next?.beginAsking(), true)
-  for (const place of [...waiting, next]) place?.leave()
+  assert.deepEqual([first?.waits, second?.waits, third?.waits], [true, true, false])
+  assert.deepEqual([gate.running(), gate.asking()], [1, 2])
+  const [blue, green] = [gate.enter('blue', limits), gate.enter('green', limits)]
+  assert.equal(gate.enter('yellow', limits), undefined)
+  assert.deepEqual([blue?.beginAsking(), green?.beginAsking()], [true, false])
+  first?.place?.endAsking()
+  assert.equal(green?.beginAsking(), true)
+  for (const place of [first?.place, second?.place, third?.place, blue, green]) place?.leave()
   assert.deepEqual([gate.running(), gate.asking()], [0, 0])
 })
 

@@ -41,7 +41,7 @@ PORTOLAN_REFUSED_ADDRESSES: {{ join "," . | quote }}
 {{/* Bytes that the scripts of the gateway need, as core/catalog/script-memory.ts computes it for routers. */}}
 {{- define "portolan.scriptBytes" -}}
 !params.?spec.code.enabled.orValue(false) ? 0 :
-  int(params.spec.code.limits.scripts) * quantity(params.spec.code.limits.memory).add(quantity('24Mi')).asInteger()
+  2 * int(params.spec.code.limits.scripts) * quantity(params.spec.code.limits.memory).add(quantity('24Mi')).asInteger()
 {{- end -}}
 
 {{/* A CEL map with string values: amounts of resources, and the memory that scripts need besides. */}}
