@@ -130,3 +130,11 @@ test('with scaling.external the number of instances is left as it is', () => {
   assert.equal(decide({ scaling, current: 0, load: { ...QUIET, isWanted: true } }).wanted, 0)
   assert.equal(decide({ scaling, current: undefined }).wanted, 1)
 })
+
+test('with scaling.external a suspended server that is resumed runs its minimum, since an autoscaler leaves 0 as it is', () => {
+  const scaling = { ...WIDE, min: 2, external: true }
+  assert.equal(decide({ scaling, current: 0, isChanged: true }).wanted, 2)
+  assert.equal(decide({ scaling, current: 0 }).wanted, 0)
+  assert.equal(decide({ scaling, current: 7, isChanged: true }).wanted, 7)
+  assert.equal(decide({ scaling: { ...scaling, min: 0 }, current: 0, isChanged: true }).wanted, 0)
+})

@@ -64,7 +64,7 @@ export const STEP_MS = 60_000
 export function scaleOf(input: ScaleInput): Scale {
   const { scaling, current, memory, now } = input
   const awake = { ...memory, awakeSinceMs: memory.awakeSinceMs ?? now }
-  if (scaling.external) return { wanted: current ?? Math.max(1, scaling.min), why: WHY.external, memory: {} }
+  if (scaling.external) return { wanted: whileExternal(input), why: WHY.external, memory: {} }
   if (current === undefined)
     return { wanted: atLeast(scaling), why: scaling.min > 0 ? WHY.least : WHY.began, memory: awake }
   if (current === 0) return whileAsleep(input)
@@ -82,6 +82,11 @@ const WHY = {
   most: 'scaling.max',
   pinned: 'sessions of its clients are open',
   unknown: 'not every router has reported its use',
+}
+
+/** Autoscalers leave a Deployment without replicas as it is. Hence a changed manifest, such as the end of `suspend`, starts the minimum of instances. */
+function whileExternal({ scaling, current, isChanged }: ScaleInput): number {
+  return current === 0 && isChanged ? scaling.min : (current ?? atLeast(scaling))
 }
 
 function whileAsleep({ scaling, isChanged, load, now }: ScaleInput): Scale {

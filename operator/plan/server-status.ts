@@ -109,7 +109,7 @@ function troubleOfPods(
   if (scale.wanted === 0 && deployment && maySleep(server)) return undefined
   const { image, scaling } = server.spec
   const startSeconds = image?.transport === 'http' ? startTimeoutSeconds(server) : undefined
-  const wanted = Math.min(scale.wanted, Math.max(1, scaling.min ?? 1))
+  const wanted = Math.min(Math.max(1, scale.wanted), Math.max(1, scaling.min ?? 1))
   const trouble = rolloutTrouble({ deployment, pods, revision, wanted, startSeconds })
   return trouble && holdsSecret(server) ? withoutOutput(trouble, server) : trouble
 }
