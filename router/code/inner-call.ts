@@ -5,6 +5,7 @@ import { Fault } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../core/mcp/protocol/message.ts'
+import { parseJson } from '../../core/parse-json.ts'
 import { ScopesMissing } from '../access/missing-scopes.ts'
 import { readArguments } from '../meta/arguments/read-arguments.ts'
 import { prepareCall } from '../meta/calling/call-tool.ts'
@@ -93,7 +94,7 @@ async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject)
     if (result.isError === true)
       return { notes, failure: { message: cut(textsOf(result)), kind: 'tool_error', result } }
     const outputSchema = tool.definition.outputSchema as JsonValue | undefined
-    const value = toolValue(withoutCallLines(server, result), outputSchema)
+    const value = server.endpoint.kind === 'scripts' ? scriptValue(result) : toolValue(result, outputSchema)
     if (outputSchema === undefined && mayLearn(work.catalog, server))
       work.scripts?.shapes.learn(tool.path, value)
     return { notes, result, value }
@@ -104,10 +105,10 @@ async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject)
   }
 }
 
-/** The result of a reviewed script is reduced to its value: the lines about its calls are for agents. */
-function withoutCallLines({ endpoint }: ToolTarget['server'], result: JsonObject): JsonObject {
-  const isScript = endpoint.kind === 'scripts' && Array.isArray(result.content)
-  return isScript ? { ...result, content: (result.content as JsonValue[]).slice(0, 1) } : result
+/** The value of a reviewed script: its answer to a script begins with the JSON. The lines about its calls are for agents. */
+function scriptValue({ content }: JsonObject): JsonValue | undefined {
+  const json = textsOf({ content: Array.isArray(content) ? content.slice(0, 1) : [] })
+  return json === '' ? undefined : (parseJson(json) as JsonValue)
 }
 
 /** Repeats a call to a server of the 2026 era, with the answers to its questions. */

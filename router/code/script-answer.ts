@@ -24,7 +24,7 @@ export type ScriptEnd = {
   id: string
   /** Why the signal ended it; empty if it did not. */
   why: string
-  /** Whether a script called it: that script gets the whole value. */
+  /** Whether a script called it: that script gets the whole value, as JSON; empty: undefined. */
   isInner: boolean
 }
 
@@ -34,7 +34,7 @@ export function answerOf(work: Work, code: CodeConfig, end: ScriptEnd): ScriptAn
   const { outcome, logged, sandboxMs } = report
   const isValue = outcome.kind === 'returned'
   const first = isValue
-    ? valueText(work, end.isInner ? Number.POSITIVE_INFINITY : code.resultTokens, outcome.json)
+    ? valueText(work, code.resultTokens, end.isInner, outcome.json)
     : [failureText(outcome, end.source, code.limits, end.why), doneLine(calls.made)]
         .filter(Boolean)
         .join('\n')
@@ -56,8 +56,9 @@ export function answerOf(work: Work, code: CodeConfig, end: ScriptEnd): ScriptAn
   return { tokens, result: { content, ...(!isValue && { isError: true }), _meta: { [SCRIPT]: meta } } }
 }
 
-/** A value larger than the budget is kept, and only its beginning is shown. */
-function valueText(work: Work, resultTokens: number, json: string | undefined): string {
+/** A value larger than the budget is kept, and an agent is shown only its beginning. */
+function valueText(work: Work, resultTokens: number, isInner: boolean, json: string | undefined): string {
+  if (isInner) return json ?? ''
   if (json === undefined) return NOTHING_RETURNED
   const text = textOfValue(json)
   if (tokensOf(text) <= resultTokens) return text
