@@ -1,5 +1,5 @@
 /** The answer to an agent about its script: the value within a budget, what the script logged, and a line about its calls. Pure. */
-import type { JsonValue } from '../../core/json.ts'
+import { hasManyValues } from '../../core/parse-json.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import { shorten, shortenToTokens } from '../meta/wording/shorten.ts'
 import { seconds } from './failure-text.ts'
@@ -28,15 +28,19 @@ const SAMPLE_CHARACTERS = 16_384
 /** The text of a JSON value; a string is shown without quotes. */
 export function textOfValue(json: string | undefined): string {
   if (json === undefined) return 'undefined'
-  const value: JsonValue = JSON.parse(json)
-  return typeof value === 'string' ? value : json
+  return isString(json) ? JSON.parse(json) : json
 }
 
-/** The text for a value above the budget (in tokens): its shape and its beginning. `how`: how the agent reads all of it; undefined if it was not kept. */
+function isString(json: string): boolean {
+  return json.startsWith('"')
+}
+
+/** The text for a value above the budget (in tokens): its shape, unless it has too many values, and its beginning. `how`: how the agent reads all of it; undefined if it was not kept. */
 export function largeText(json: string, text: string, budget: number, how: string | undefined): string {
-  const value: JsonValue = JSON.parse(json)
-  const isText = typeof value === 'string'
-  const about = isText ? `A text of ${text.length} characters` : `${shownShape(shapeOf(value))}`
+  const isShaped = !isString(json) && !hasManyValues(json)
+  const about = isShaped
+    ? shownShape(shapeOf(JSON.parse(json)))
+    : `A ${isString(json) ? 'text' : 'value'} of ${text.length} characters`
   const characters = Math.floor(text.length * Math.min(1, (budget * FIRST_SHARE) / tokensOf(text)))
   const first = text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, '')
   const rest = how === undefined ? 'the rest is lost: return less' : `all of it, within 10 minutes: ${how}`
