@@ -1,6 +1,6 @@
 /**
- * Limits how many scripts run at the same time, in total and for one client. A script that waits for a person does not count meanwhile; as many as may
- * run may wait in addition, since each keeps its thread and its memory.
+ * Limits how many scripts run at the same time, in total and for one client. A script that waits for a person does not count meanwhile, and one that was
+ * called by another uses the place of its caller. As each has a thread and its memory, all of them are at most twice as many as may run.
  */
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 
@@ -12,28 +12,38 @@ export type Place = {
 }
 
 export type ScriptGate = {
-  /** Undefined: too many run, in all or of this client. */
-  enter(client: string, limits: Pick<CodeLimits, 'scripts' | 'scriptsPerClient'>): Place | undefined
+  /** Undefined: too many run, in all or of this client. `isCalled`: by another script of the client, which asks people for it. */
+  enter(
+    client: string,
+    limits: Pick<CodeLimits, 'scripts' | 'scriptsPerClient'>,
+    isCalled?: boolean,
+  ): Place | undefined
   running(): number
   asking(): number
 }
 
-type Counts = { running: number; asking: number }
+type Counts = { running: number; asking: number; called: number }
 
 export function createScriptGate(): ScriptGate {
-  const all: Counts = { running: 0, asking: 0 }
+  const all: Counts = { running: 0, asking: 0, called: 0 }
   const ofClients = new Map<string, Counts>()
   return {
-    enter(client, { scripts, scriptsPerClient }) {
-      const own = ofClients.get(client) ?? { running: 0, asking: 0 }
+    enter(client, { scripts, scriptsPerClient }, isCalled = false) {
+      const own = ofClients.get(client) ?? { running: 0, asking: 0, called: 0 }
       const isFull = (state: keyof Counts) => all[state] >= scripts || own[state] >= scriptsPerClient
       const add = (state: keyof Counts, more: number) => {
         all[state] += more
         own[state] += more
       }
-      if (isFull('running')) return undefined
+      const leave = (state: keyof Counts) => {
+        add(state, -1)
+        if (threadsOf(own) === 0) ofClients.delete(client)
+      }
+      if (threadsOf(all) >= 2 * scripts || threadsOf(own) >= 2 * scriptsPerClient) return undefined
+      if (!isCalled && isFull('running')) return undefined
       ofClients.set(client, own)
-      add('running', 1)
+      add(isCalled ? 'called' : 'running', 1)
+      if (isCalled) return { beginAsking: () => true, endAsking() {}, leave: () => leave('called') }
       let questions = 0
       return {
         beginAsking() {
@@ -50,13 +60,14 @@ export function createScriptGate(): ScriptGate {
           add('asking', -1)
           add('running', 1)
         },
-        leave() {
-          add(questions > 0 ? 'asking' : 'running', -1)
-          if (own.running + own.asking === 0) ofClients.delete(client)
-        },
+        leave: () => leave(questions > 0 ? 'asking' : 'running'),
       }
     },
-    running: () => all.running,
+    running: () => all.running + all.called,
     asking: () => all.asking,
   }
+}
+
+function threadsOf({ running, asking, called }: Counts): number {
+  return running + asking + called
 }

@@ -1,6 +1,7 @@
 /** Runs scripts within their limits and with the rights of their caller. Nothing of a script remains after it has ended. */
 import { randomUUID } from 'node:crypto'
 import type { CodeConfig } from '../../core/catalog/router-config.ts'
+import { Fault } from '../../core/errors.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { errorReply, refuse } from '../meta/wording/answers.ts'
@@ -10,7 +11,7 @@ import { createScriptGate } from './script-gate.ts'
 import { type GivenScript, type ScriptDependencies, ScriptRun } from './script-run.ts'
 
 export type Scripts = {
-  /** Runs a script and answers its caller. Rejects only with the caller's own faults. */
+  /** Runs a script and answers its caller. Rejects only with the caller's own faults, and with `upstream_busy` if a script called one too many. */
   run(work: Work, code: CodeConfig, script: GivenScript): Promise<McpResponse>
   /** How many scripts run now. */
   running(): number
@@ -32,9 +33,12 @@ export function createScripts(sandboxes: Sandboxes, dependencies: ScriptDependen
     const json = input === undefined ? undefined : JSON.stringify(input)
     const tooLong = tooLongOf(script, json, code.limits.sourceBytes)
     if (tooLong !== undefined) return refuse(work, { refusal: tooLong, outcome: 'rejected' })
-    const place = gate.enter(clientOf(work), code.limits)
+    const isCalled = work.script !== undefined
+    const place = gate.enter(clientOf(work), code.limits, isCalled)
     if (!place) {
       recordBusy(work, script)
+      // To a script, an answer would mean that the called one ran.
+      if (isCalled) throw new Fault('upstream_busy', 'too many scripts', { details: { scripts: true } })
       return errorReply(work, BUSY)
     }
     const run = new ScriptRun(work, code, place, script, dependencies)
@@ -56,7 +60,7 @@ export function createScripts(sandboxes: Sandboxes, dependencies: ScriptDependen
   }
 }
 
-/** Runs the reviewed scripts that one script calls one after another, so that a script occupies at most two places. */
+/** Runs the reviewed scripts that one script calls one after another, so that a script has at most two threads. */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>()
   return <T>(script: string, start: () => Promise<T>): Promise<T> => {

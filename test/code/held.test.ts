@@ -75,6 +75,27 @@ test('as many scripts as may run may wait for people besides; the next one gets 
   assert.equal(said(await runAt(gateway, CATCHING, 2, allowing(again))), 'wiped {"n":2}')
 })
 
+test('a reviewed script that a script cannot call, since others wait for people, is not said to be done', async t => {
+  const one = {
+    name: 'one',
+    description: 'One',
+    keywords: [],
+    inputSchema: ANY,
+    readOnly: false,
+    code: 'return 1',
+  }
+  const limits = { scripts: 1, scriptsPerClient: 1 }
+  const gateway = await startScriptGateway(t, { files }, { ...ASK, limits }, { scripts: [one] })
+  stateOf(await runAt(gateway, CODE, 0))
+  const { content } = await gateway.run('return tools.scripts.one({})')
+  assert.match(
+    content[0]?.text ?? '',
+    /Too many scripts run at the moment.*\nBefore it: 1 call, scripts:one 1\.$/s,
+  )
+  const caught = 'try { return await tools.scripts.one({}) } catch ({ kind }) { return kind }'
+  assert.equal(await gateway.value(caught), 'rejected')
+})
+
 test('the timeout of a script stands still while a person is asked, and continues afterwards', async t => {
   const clock = createManualClock()
   const code =

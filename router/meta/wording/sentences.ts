@@ -81,6 +81,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
     case 'upstream_open':
       return `Server ${name} failed several times in a row, so calls are refused for now${retryOf(fault)}.`
     case 'upstream_busy':
+      if (fault.details.scripts) return 'Too many scripts run at the moment: try again in a moment.'
       if (fault.details.subscriptions)
         return 'There are too many subscriptions to resources. Unsubscribe from some first, or try again later.'
       if (fault.details.waiting !== undefined)
