@@ -62,6 +62,9 @@ export function serverTemplate(
   const spec = {
     ...commonPodFields(shutdownOf([parseDuration(server.spec.limits.callTimeout)])),
     automountServiceAccountToken: false,
+    // Processes that outlive the one that started them, such as a helper of an npm server, become children of PID 1. As PID 1 a bridge would keep
+    // each as a zombie, since Node reaps only processes that it started itself; the pause container of a shared namespace reaps them.
+    ...(isBridged(server) && { shareProcessNamespace: true }),
     securityContext: podSecurity(settings),
     ...(settings.imagePullSecrets.length > 0 && {
       imagePullSecrets: settings.imagePullSecrets.map(name => ({ name })),
