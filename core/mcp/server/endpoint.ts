@@ -3,7 +3,14 @@ import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Identity } from '../identity.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/error-codes.ts'
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  TRANSPORT_ERROR,
+} from '../protocol/error-codes.ts'
+import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
 import { type Answer, answer } from './answer.ts'
 import { callerOf } from './callers.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
@@ -61,6 +68,15 @@ export type EndpointOptions = {
 /** `headers`: names and values in turn. */
 export type Challenge = { status: number; headers: readonly string[] }
 
+/** Of all answers of a batch together, unless its first answer alone is longer; further ones are dropped. */
+const MAX_BATCH_CHARACTERS = 64 * 1024 * 1024
+const BATCH_TOO_LARGE: JsonRpcError = {
+  code: TRANSPORT_ERROR,
+  message:
+    'The answer was dropped because the answers of the batch are too large together, though the request may have taken effect; send fewer at once.',
+  data: { reason: 'upstream_too_large', retryable: true },
+}
+
 type Options = EndpointOptions & { clients: FrontClients }
 
 /** One POST, with the session it names. */
@@ -82,8 +98,7 @@ export function createEndpoint(given: EndpointOptions): Endpoint {
       const refused = run()
       if (refused) refuse(raw, refused)
     } catch (error) {
-      log.error({ err: error }, 'request failed unexpectedly')
-      refuse(raw, reject(500, null, INTERNAL_ERROR, 'Internal error'))
+      fail(log, raw, error)
     }
   }
   return {
@@ -101,6 +116,13 @@ export function createEndpoint(given: EndpointOptions): Endpoint {
 
 function refuse(raw: ServerResponse, { status, id, error, headers }: Rejected): void {
   writeText(raw, status, errorText(id, error), headers)
+}
+
+/** Answers a request that failed unexpectedly; if the answer has begun, closes the connection. */
+function fail(log: Log, raw: ServerResponse, error: unknown): void {
+  log.error({ err: error }, 'request failed unexpectedly')
+  if (raw.headersSent) raw.destroy()
+  else refuse(raw, reject(500, null, INTERNAL_ERROR, 'Internal error'))
 }
 
 function endSession(
@@ -144,7 +166,7 @@ function receive(options: Options, post: Post): Rejected | undefined {
     case 'request':
       return receiveRequest(options, post, message)
     case 'batch':
-      void answerBatch(options, post, message)
+      answerBatch(options, post, message).catch(error => fail(options.log, raw, error))
       return undefined
     case 'notification':
       receiveNotification(options, post, message)
@@ -248,14 +270,22 @@ async function answerBatch(options: Options, post: Post, { messages }: InboundBa
   const { inFlight, clients } = options
   const { raw, session } = post
   const response = inFlight.open(raw, session && `${session.client} batch`)
-  const answers: Promise<Answer>[] = []
+  const answers: Promise<string>[] = []
+  let characters = 0
+  const bounded = (id: RequestId, { text }: Answer): string => {
+    if (characters > 0 && characters + text.length > MAX_BATCH_CHARACTERS)
+      return errorText(id, BATCH_TOO_LARGE)
+    characters += text.length
+    return text
+  }
   for (const message of messages) {
-    if (message.kind === 'request')
-      answers.push(answer(options, requestOf(options, post, message, response, undefined), response))
-    else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
+    if (message.kind === 'request') {
+      const request = requestOf(options, post, message, response, undefined)
+      answers.push(answer(options, request, response).then(one => bounded(message.id, one)))
+    } else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
     else receiveInBatch(options, post, message)
   }
-  response.endBatch((await Promise.all(answers)).map(({ text }) => text))
+  response.endBatch(await Promise.all(answers))
 }
 
 /** Handles a notification of a batch. Never throws: the requests of the batch have to be answered. */
