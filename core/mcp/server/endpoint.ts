@@ -3,15 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { Fault } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { Identity } from '../identity.ts'
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  PARSE_ERROR,
-  TRANSPORT_ERROR,
-} from '../protocol/error-codes.ts'
-import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
-import { type Answer, answer } from './answer.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../protocol/error-codes.ts'
+import { answer } from './answer.ts'
 import { callerOf } from './callers.ts'
 import { checkParamHeaders } from './check-param-headers.ts'
 import { createClients, type FrontClients } from './clients.ts'
@@ -32,6 +25,7 @@ import {
 import { type Rejected, reject, rejectUnknownSession } from './rejection.ts'
 import { errorText, idText } from './reply.ts'
 import type { ClientSession, Sessions } from './session-ids.ts'
+import { batchWithinRoom, withinRoom } from './unsent-answers.ts'
 
 export type Endpoint = {
   /** Answers a POST with this body on `raw`. */
@@ -67,15 +61,6 @@ export type EndpointOptions = {
 
 /** `headers`: names and values in turn. */
 export type Challenge = { status: number; headers: readonly string[] }
-
-/** Of all answers of a batch together, unless its first answer alone is longer; further ones are dropped. */
-const MAX_BATCH_CHARACTERS = 64 * 1024 * 1024
-const BATCH_TOO_LARGE: JsonRpcError = {
-  code: TRANSPORT_ERROR,
-  message:
-    'The answer was dropped because the answers of the batch are too large together, though the request may have taken effect; send fewer at once.',
-  data: { reason: 'upstream_too_large', retryable: true },
-}
 
 type Options = EndpointOptions & { clients: FrontClients }
 
@@ -247,7 +232,8 @@ function answerRequest(options: Options, post: Post, message: InboundRequest): v
   const request = requestOf(options, post, message, response, post.body)
   void answer(options, request, response).then(({ status, text, scopes }) => {
     const challenge = scopes && options.challenge?.(raw, post.identity, scopes)
-    response.end(challenge?.status ?? status, text, challenge?.headers)
+    const sent = withinRoom(options.inFlight.unsent, raw, message.id, text)
+    response.end(challenge?.status ?? status, sent, challenge?.headers)
   })
 }
 
@@ -271,17 +257,11 @@ async function answerBatch(options: Options, post: Post, { messages }: InboundBa
   const { raw, session } = post
   const response = inFlight.open(raw, session && `${session.client} batch`)
   const answers: Promise<string>[] = []
-  let characters = 0
-  const bounded = (id: RequestId, { text }: Answer): string => {
-    if (characters > 0 && characters + text.length > MAX_BATCH_CHARACTERS)
-      return errorText(id, BATCH_TOO_LARGE)
-    characters += text.length
-    return text
-  }
+  const bounded = batchWithinRoom(inFlight.unsent, raw)
   for (const message of messages) {
     if (message.kind === 'request') {
       const request = requestOf(options, post, message, response, undefined)
-      answers.push(answer(options, request, response).then(one => bounded(message.id, one)))
+      answers.push(answer(options, request, response).then(({ text }) => bounded(message.id, text)))
     } else if (message.kind === 'response') clients.asks.answer(session?.client, message.message)
     else receiveInBatch(options, post, message)
   }

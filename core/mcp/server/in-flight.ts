@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { type Clock, delay } from '../../async.ts'
 import { Fault } from '../../errors.ts'
 import { type Placed, PlacedList } from '../../placed-list.ts'
+import { AnswerRoom } from '../answer-room.ts'
 import { PostResponse } from './post-response.ts'
 
 /** How long an aborted call may take to send its response. */
@@ -12,8 +13,14 @@ const NO_HEADERS: readonly string[] = []
 type Entry = Placed & { response: PostResponse; key: string | undefined }
 
 export class InFlight {
+  /** For large answers until their callers have read them. */
+  readonly unsent: AnswerRoom
   readonly #entries = new PlacedList<Entry>()
   #whenIdle: (() => void) | undefined
+
+  constructor(unsent = new AnswerRoom()) {
+    this.unsent = unsent
+  }
 
   get size(): number {
     return this.#entries.size

@@ -4,9 +4,13 @@ import type { ServerResponse } from 'node:http'
 import { peerAddress } from '../../addresses.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
+import { SMALL_ANSWER_BYTES } from '../answer-room.ts'
 
 /** Notifications are dropped while this many bytes are unsent: the client reads too slowly. */
 const MAX_UNSENT_BYTES = 1 << 20
+
+/** How long a caller may pause while it reads a large answer. */
+const MAX_UNREAD_MS = 60_000
 
 export const JSON_TYPE = 'application/json'
 /** The response headers of an event stream. */
@@ -96,6 +100,7 @@ export class PostResponse {
   end(status: number, text: string | undefined, headers: readonly string[] = NO_HEADERS): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return
+    if (text !== undefined && text.length > SMALL_ANSWER_BYTES) closeIfUnread(raw)
     if (this.#streaming) raw.end(this.#silent || text === undefined ? undefined : frame(text))
     else if (this.#silent) writeText(raw, 202, undefined)
     else writeText(raw, status, text, headers.length === 0 ? this.#headers : [...this.#headers, ...headers])
@@ -105,8 +110,21 @@ export class PostResponse {
   endBatch(texts: readonly string[]): void {
     const raw = this.#raw
     if (!this.#streaming) this.end(texts.length > 0 ? 200 : 202, texts.length > 0 ? `[${texts}]` : undefined)
-    else if (!raw.writableEnded && !raw.destroyed) raw.end(texts.map(frame).join(''))
+    else if (!raw.writableEnded && !raw.destroyed) {
+      closeIfUnread(raw)
+      raw.end(texts.map(frame).join(''))
+    }
   }
+}
+
+/** Closes the connection if its caller reads nothing for a minute, because a large answer keeps others from being sent until it is read. */
+function closeIfUnread(raw: ServerResponse): void {
+  const { socket } = raw.req
+  raw.setTimeout(MAX_UNREAD_MS, () => raw.destroy())
+  // The limit must not hold for another request that already waits on the connection.
+  whenClosed(raw, () => {
+    if (socket.timeout === MAX_UNREAD_MS) socket.setTimeout(0)
+  })
 }
 
 /** Calls `run` when a response is sent or its caller has gone, also if that already happened: node:http emits `close` only once. */

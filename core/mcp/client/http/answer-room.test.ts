@@ -6,8 +6,8 @@ import { callOf } from '../../../../test/support/call.ts'
 import { until } from '../../../../test/support/until.ts'
 import { startRude, stream } from '../../../../test/upstreams/http/rude.ts'
 import { systemClock } from '../../../async.ts'
+import { AnswerRoom } from '../../answer-room.ts'
 import { connectRemote } from '../connect.ts'
-import { AnswerRoom } from './answer-room.ts'
 
 const MIB = 1024 * 1024
 const never = new AbortController().signal

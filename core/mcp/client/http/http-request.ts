@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../../async.ts'
 import { Chunks } from '../../../chunks.ts'
 import { faultOf } from '../../../deadline.ts'
 import { Fault } from '../../../errors.ts'
-import { type AnswerRoom, SMALL_ANSWER_BYTES } from './answer-room.ts'
+import { type AnswerRoom, SMALL_ANSWER_BYTES } from '../../answer-room.ts'
 import { connectionFault, noRoom, tooLarge } from './faults.ts'
 
 /** How much a server may send on an event stream after the answer, before the connection is dropped. */

@@ -1,7 +1,7 @@
 /** The spec of a remote upstream, and the dependencies of its client. */
 import type { Clock } from '../../../async.ts'
 import type { HostGuard } from '../../../host-guard.ts'
-import type { AnswerRoom } from './answer-room.ts'
+import type { AnswerRoom } from '../../answer-room.ts'
 import type { TokenSource } from './oauth.ts'
 
 export type RemoteSpec = {

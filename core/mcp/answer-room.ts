@@ -1,4 +1,4 @@
-/** Bounds how many bytes of large answers one process receives at once: without it, calls to a few servers can take all of its memory. */
+/** Bounds how many bytes of large answers one process receives, or has sent and not delivered, at once: without it, a few calls can take all of its memory. */
 import { totalmem } from 'node:os'
 
 /** Answers up to this size are not counted: their number is bounded, and nearly all are that small. */
@@ -7,7 +7,7 @@ export const SMALL_ANSWER_BYTES = 1024 * 1024
 const MIN_BYTES = 64 * 1024 * 1024
 
 export class AnswerRoom {
-  /** Bytes that may still be received. */
+  /** Bytes that may still be taken. */
   left: number
   readonly #bytes: number
   readonly #whole: AnswerRoom | undefined

@@ -1,0 +1,56 @@
+/** Bounds the answers that callers have not read yet: those over 1 MiB of all callers together, and those of a batch. */
+import type { ServerResponse } from 'node:http'
+import { type AnswerRoom, SMALL_ANSWER_BYTES } from '../answer-room.ts'
+import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
+import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
+import { whenClosed } from './post-response.ts'
+import { errorText } from './reply.ts'
+
+/** Of all answers of a batch together, unless the first one alone is longer. */
+const MAX_BATCH_CHARACTERS = 64 * 1024 * 1024
+const BATCH_TOO_LARGE = dropped('the answers of the batch are too large together', 'Send fewer at once.')
+const CROWDED = dropped(
+  'too many large answers wait until their callers read them',
+  'Ask for less, or try again in a few seconds.',
+)
+
+/** The text to send: the given one, whose room is free again when `raw` is closed, or an error if there is no room. */
+export function withinRoom(room: AnswerRoom, raw: ServerResponse, id: RequestId, text: string): string {
+  return text.length <= SMALL_ANSWER_BYTES || takingFrom(room, raw)(text) ? text : errorText(id, CROWDED)
+}
+
+/** Does the same for each answer of a batch. The answers are dropped as they come, so that they are not kept until all have come. */
+export function batchWithinRoom(
+  room: AnswerRoom,
+  raw: ServerResponse,
+): (id: RequestId, text: string) => string {
+  const take = takingFrom(room, raw)
+  let characters = 0
+  return (id, text) => {
+    const sum = characters + text.length
+    if (characters > 0 && sum > MAX_BATCH_CHARACTERS) return errorText(id, BATCH_TOO_LARGE)
+    if (sum > SMALL_ANSWER_BYTES && !take(text)) return errorText(id, CROWDED)
+    characters = sum
+    return text
+  }
+}
+
+/** A function that takes room for a text until `raw` is closed; false if there is none. */
+function takingFrom(room: AnswerRoom, raw: ServerResponse): (text: string) => boolean {
+  let taken = 0
+  whenClosed(raw, () => room.free(taken))
+  return text => {
+    const bytes = Buffer.byteLength(text)
+    if (raw.closed || !room.take(bytes)) return false
+    taken += bytes
+    return true
+  }
+}
+
+function dropped(reason: string, advice: string): JsonRpcError {
+  return {
+    code: TRANSPORT_ERROR,
+    message: `The answer was dropped because ${reason}, though the request may have taken effect. ${advice}`,
+    data: { reason: 'upstream_too_large', retryable: true },
+  }
+}
