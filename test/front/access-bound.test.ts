@@ -1,7 +1,7 @@
 /** States of calls, ids of tasks and ids of requests of one caller are of no use to another: over HTTP, against a running router. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Answerer } from '../meta/fixture.ts'
 import { until } from '../support/until.ts'
 import { BLUE, initialize, modernised, RED, rule, SERVERS, send, start, TOKENS } from './access-router.ts'
@@ -116,6 +116,11 @@ const tasking: Answerer = ({ method, params, caller }) => {
   }
 }
 
+function pick(result: JsonValue | undefined) {
+  const { taskId, status } = result as JsonObject
+  return { taskId, status }
+}
+
 test('another caller cannot use the id of a task, and nobody can list the tasks of all callers', async t => {
   const modern = { protocol: '2026-07-28', capabilities: { tools: {}, tasks: { list: {}, cancel: {} } } }
   const vermilion = { ...SERVERS.vermilion, offers: { ...SERVERS.vermilion?.offers, ...modern } }
@@ -132,6 +137,11 @@ test('another caller cannot use the id of a task, and nobody can list the tasks 
     const ids = [...text.matchAll(/"taskId":"([^"]+)"/g)].map(([, id]) => id as string)
     assert.equal(ids.length, 2, text)
     const [taskId = ''] = ids
+    assert.equal(ids[1], taskId)
+    const call = { name: 'vermilion_get', arguments: {}, task: {} }
+    const ofBlue = await ask({ ...red, token: BLUE }, 'tools/call', call)
+    assert.match(JSON.stringify(ofBlue), /"taskId":"portolan~/)
+    assert.ok(!JSON.stringify(ofBlue).includes(taskId))
     reached.length = 0
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'])
       for (const [thief, id] of [
@@ -151,7 +161,7 @@ test('another caller cannot use the id of a task, and nobody can list the tasks 
     assert.deepEqual(reached, [])
     for (const id of ids) {
       const { result } = await ask(red, 'tasks/get', { taskId: id })
-      assert.equal((result as JsonObject).status, 'working')
+      assert.deepEqual(pick(result), { taskId, status: 'working' })
     }
     const done = await ask(red, 'tasks/result', { taskId })
     assert.match(JSON.stringify(done), /secret/)

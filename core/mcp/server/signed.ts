@@ -22,7 +22,7 @@ export type Signer = {
   mark(kind: MarkKind, lifeMs: number): string
   /** Undefined if the token is of another kind, expired, or its signature is wrong. */
   readMark(kind: MarkKind, text: unknown): Signed | undefined
-  /** Encrypts a text that can be opened again only with the same `context` (AES-256-GCM). */
+  /** Encrypts a text that can be opened again only with the same `context` (AES-256-GCM). The same text and context give the same value. */
   seal(text: string, context: string): string
   /** Undefined if the value was not sealed by us, or with another context. */
   open(sealed: unknown, context: string): string | undefined
@@ -84,12 +84,19 @@ export function createSigner({
   }
 
   const sealKey = deriveKey(key, 'seal')
+  const ivKey = deriveKey(key, 'seal iv')
+  // Derived from all that is encrypted with it, as in SIV, so that no two different messages share one; and ids that are sealed stay the same.
+  const ivOf = (text: string, context: string) =>
+    createHmac('sha256', ivKey)
+      .update(JSON.stringify([context, text]))
+      .digest()
+      .subarray(0, IV_BYTES)
   const sealPrefix = `${prefix}${SEALED}.`
 
   return {
     owner,
     seal(text, context) {
-      const iv = randomBytes(IV_BYTES)
+      const iv = ivOf(text, context)
       const cipher = createCipheriv(CIPHER, sealKey, iv).setAAD(Buffer.from(context))
       const parts = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
       return `${sealPrefix}${Buffer.concat(parts).toString('base64url')}`
