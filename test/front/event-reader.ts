@@ -69,7 +69,9 @@ async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<strin
 export async function beginSession(
   url: string,
   capabilities: JsonObject = {},
+  given: Record<string, string> = {},
 ): Promise<Record<string, string>> {
-  const { headers } = await post(url, legacy('initialize', { protocolVersion: '2025-11-25', capabilities }))
+  const message = legacy('initialize', { protocolVersion: '2025-11-25', capabilities })
+  const { headers } = await post(url, message, given)
   return { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import type { Ask } from '../caller.ts'
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
 import type { McpRequest, McpRoute } from './handler.ts'
@@ -41,8 +42,13 @@ export function sealBound(request: McpRequest, reply: McpResponse, signer: Signe
 
 function openTask(request: McpRequest, signer: Signer): McpRequest | { error: JsonRpcError } {
   const { method, params, caller, route } = request
-  const binding = taskOf(route, caller.identity.id)
-  const bound = { ...request, caller: { ...caller, notify: sealing(caller.notify, signer, binding) } }
+  const { notify, ask } = caller
+  const binding = taskOf(placeOf(route), caller.identity.id)
+  const sealing: Partial<McpRequest['caller']> = {
+    notify: notify && (notification => notify(sealMessage(notification, signer, binding))),
+    ask: ask && sealingAsk(ask, signer, binding),
+  }
+  const bound = { ...request, caller: { ...caller, ...sealing } }
   if (!method.startsWith(TASKS)) return bound
   const taskId = signer.open(params.taskId, binding)
   return taskId === undefined
@@ -50,25 +56,40 @@ function openTask(request: McpRequest, signer: Signer): McpRequest | { error: Js
     : { ...bound, params: { ...params, taskId } }
 }
 
-/** Seals the ids of tasks in notifications. */
-function sealing(notify: McpRequest['caller']['notify'], signer: Signer, binding: string) {
-  return (
-    notify &&
-    ((notification: Notification) => {
-      const { method, params } = notification
-      const seal = method === 'notifications/tasks/status' ? sealIds : sealRelated
-      notify(params ? { ...notification, params: seal(params, signer, binding) } : notification)
-    })
-  )
+/** Seals the ids of tasks in a notification or question. `binding`: see `taskOf`. */
+export function sealMessage<T extends Notification>(message: T, signer: Signer, binding: string): T {
+  const { method, params } = message
+  const seal = method === 'notifications/tasks/status' ? sealIds : sealRelated
+  return params ? { ...message, params: seal(params, signer, binding) } : message
+}
+
+/** Seals the ids of tasks in questions, and opens them in their answers. */
+export function sealingAsk(ask: Ask, signer: Signer, binding: string): Ask {
+  return async (question, signal) => {
+    const answer = await ask(sealMessage(question, signer, binding), signal)
+    if (answer.error) return answer
+    return { result: withRelated(answer.result, id => signer.open(id, binding) ?? id) }
+  }
 }
 
 function sealTasks({ method, route, caller }: McpRequest, result: JsonObject, signer: Signer): JsonObject {
   const isTask = method.startsWith(TASKS) || result.resultType === 'task' || isObject(result.task)
   const isRelated = isObject(result._meta) && isObject(result._meta[RELATED_TASK])
-  if (!isTask && !isRelated) return result
-  const binding = taskOf(route, caller.identity.id)
+  const { inputRequests } = result
+  if (!isTask && !isRelated && !isObject(inputRequests)) return result
+  const binding = taskOf(placeOf(route), caller.identity.id)
   const sealed = isTask ? sealIds(result, signer, binding) : sealRelated(result, signer, binding)
-  return isObject(sealed.task) ? { ...sealed, task: sealIds(sealed.task, signer, binding) } : sealed
+  return {
+    ...sealed,
+    ...(isObject(sealed.task) && { task: sealIds(sealed.task, signer, binding) }),
+    ...(isObject(inputRequests) && { inputRequests: sealQuestions(inputRequests, signer, binding) }),
+  }
+}
+
+function sealQuestions(questions: JsonObject, signer: Signer, binding: string): JsonObject {
+  const seal = (one: JsonValue | undefined) =>
+    isObject(one) && isObject(one.params) ? { ...one, params: sealRelated(one.params, signer, binding) } : one
+  return Object.fromEntries(Object.entries(questions).map(([key, one]) => [key, seal(one)]))
 }
 
 /** Seals `taskId`, and the id of the related task in `_meta`. */
@@ -79,11 +100,15 @@ function sealIds(value: JsonObject, signer: Signer, binding: string): JsonObject
 }
 
 function sealRelated(value: JsonObject, signer: Signer, binding: string): JsonObject {
+  return withRelated(value, id => signer.seal(id, binding))
+}
+
+/** Replaces the id of the related task in `_meta`. */
+function withRelated(value: JsonObject, idOf: (id: string) => string): JsonObject {
   const meta = value._meta
   const related = isObject(meta) ? meta[RELATED_TASK] : undefined
   if (!isObject(meta) || !isObject(related) || typeof related.taskId !== 'string') return value
-  const sealed = { ...related, taskId: signer.seal(related.taskId, binding) }
-  return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } }
+  return { ...value, _meta: { ...meta, [RELATED_TASK]: { ...related, taskId: idOf(related.taskId) } } }
 }
 
 /** What a state is bound to: one call of one caller, which is repeated with the same params. */
@@ -94,12 +119,12 @@ function stateOf({ route, method, params, caller }: McpRequest): string {
   return ['state', caller.identity.id, placeOf(route), method, call].join('\n')
 }
 
-/** What the id of a task is bound to. */
-function taskOf(route: McpRoute, identityId: string): string {
-  return ['task', identityId, placeOf(route)].join('\n')
+/** What the id of a task is bound to. `place`: that of its route. */
+export function taskOf(place: string, identityId: string): string {
+  return ['task', identityId, place].join('\n')
 }
 
-function placeOf(route: McpRoute): string {
+export function placeOf(route: McpRoute): string {
   return route.kind === 'server' ? `server ${route.server}` : route.profile
 }
 

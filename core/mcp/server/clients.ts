@@ -6,6 +6,7 @@ import type { Ask } from '../caller.ts'
 import { isQuestion, missingCapabilities } from '../protocol/capabilities.ts'
 import type { Notification, ServerRequest } from '../protocol/json-rpc.ts'
 import { isWanted } from '../protocol/log-levels.ts'
+import { sealingAsk, sealMessage, taskOf } from './bound.ts'
 import { ClientRequests } from './client-requests.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HeldCalls } from './held-calls.ts'
@@ -72,13 +73,16 @@ export function createClients(options: ClientsOptions = {}): FrontClients {
     notify(client, notification) {
       const least = levels.get(client)
       if (least !== undefined && !isWanted(notification, least)) return true
-      return streams.newest(client)?.send(notification) ?? false
+      const stream = streams.newest(client)
+      if (!stream || !distinguishesCallers()) return stream?.send(notification) ?? false
+      return stream.send(sealMessage(notification, signer, taskOf(stream.place, stream.caller)))
     },
     asking(client, question) {
       const stream = streams.newest(client)
       const canAsk = isQuestion(question.method) && !missingCapabilities(question, stream?.capabilities)
       if (!stream || !canAsk) return undefined
-      return (asked, signal) => asks.ask(client, asked, signal, message => stream.send(message))
+      const ask: Ask = (asked, signal) => asks.ask(client, asked, signal, message => stream.send(message))
+      return distinguishesCallers() ? sealingAsk(ask, signer, taskOf(stream.place, stream.caller)) : ask
     },
     end(client) {
       subscriptions.end(client)

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
 import type { Identity } from '../identity.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
+import { placeOf } from './bound.ts'
 import type { FrontClients } from './clients.ts'
 import { atExpiry } from './expiry.ts'
 import type { Listening, McpHandler, McpRoute } from './handler.ts'
@@ -58,7 +59,7 @@ function open(
   raw: ServerResponse,
 ): void {
   const { client, capabilities } = session ?? {}
-  const place = route.kind === 'server' ? `server ${route.server}` : route.profile
+  const place = placeOf(route)
   const stream: Stream = streams.open(raw, { caller: identity.id, client, capabilities, place })
   stream.closed.addEventListener('abort', atExpiry(clock, identity, stream.end))
   if (lists.length === 0) return
