@@ -6,13 +6,14 @@ import type { ToolRoute } from '../../catalog/server-part.ts'
 import { shorten } from '../wording/shorten.ts'
 import { absentNames } from './argument-help.ts'
 import { type Check, correctArguments, isOpen } from './correct-arguments.ts'
-import type { GivenArguments } from './given-arguments.ts'
+import { type GivenArguments, roundedIn, roundedRefusal } from './given-arguments.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
   | { args: GivenArguments; notes: string[] }
   /** Why the call must not be made. */
   | { problems: ErrorObject[] }
+  | { refusal: string }
 
 /**
  * Only violations that a server cannot work with stop a call: a wrong type, a missing argument, a value that is not allowed, and, if the
@@ -32,6 +33,9 @@ export function checkArguments(
   }
   const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
   if (corrected) {
+    const rounded = roundedIn(corrected.args)
+    if (rounded !== undefined)
+      return { refusal: roundedRefusal(rounded, `Correct them yourself: ${changesText(corrected.changes)}.`) }
     const left = unknownNames(inputSchema, corrected.args)
     const notes = [correctionNote(corrected.changes), ...unknownNote(left, inputSchema)]
     return { args: { value: corrected.args, text: undefined }, notes }
@@ -92,9 +96,13 @@ function unknownNote(names: readonly string[], schema: JsonObject): string[] {
 const MAX_NAMES_CHARACTERS = 200
 
 function correctionNote(changes: readonly string[]): string {
+  return `Note: the arguments did not fit the schema and were corrected: ${changesText(changes)}.`
+}
+
+function changesText(changes: readonly string[]): string {
   const shown = changes.slice(0, MAX_CHANGES)
   const more = changes.length > shown.length ? `; and ${changes.length - shown.length} more` : ''
-  return `Note: the arguments did not fit the schema and were corrected: ${shown.join('; ')}${more}.`
+  return shown.join('; ') + more
 }
 
 const MAX_CHANGES = 5

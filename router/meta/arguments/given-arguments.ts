@@ -2,9 +2,10 @@
  * The value given as a tool's arguments, with its JSON text, which is sent on unchanged: no number loses digits, and nothing is
  * serialized again. Pure.
  */
-import type { JsonObject, JsonValue } from '../../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { sliceJson } from '../../../core/json-slice.ts'
 import type { McpRequest } from '../../../core/mcp/server/handler.ts'
+import { quote } from '../wording/sentences.ts'
 
 export type Given<Value extends JsonValue | undefined = JsonValue | undefined> = {
   readonly value: Value
@@ -21,3 +22,39 @@ export function textAt({ text }: McpRequest, path: readonly string[]): string | 
 
 /** Where a request for a tool has its arguments. */
 export const ARGUMENTS_PATH: readonly string[] = ['params', 'arguments']
+
+/** Reads an object, its JSON text, and that text as a JSON string; undefined for anything else. Keeps the text of the object. */
+export function objectIn({ value, text }: Given): GivenArguments | undefined {
+  if (isObject(value)) return { value, text }
+  const once = parsed(value)
+  if (isObject(once)) return { value: once, text: value as string }
+  const twice = parsed(once)
+  return isObject(twice) ? { value: twice, text: once as string } : undefined
+}
+
+function parsed(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value !== 'string') return undefined
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** The path of the first number that may have lost digits when it was parsed; undefined if there is none. */
+export function roundedIn(args: JsonObject): string | undefined {
+  const left: { path: string; value: JsonValue | undefined }[] = [{ path: '', value: args }]
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { path, value } = next
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return path
+    if (typeof value !== 'object' || value === null) continue
+    for (const [name, inner] of Object.entries(value))
+      left.push({ path: path === '' ? name : `${path}.${name}`, value: inner })
+  }
+  return undefined
+}
+
+/** Why arguments are not sent that are no longer the text that the caller wrote, and in which a number may have lost digits. */
+export function roundedRefusal(path: string, advice: string): string {
+  return `Argument ${quote(path)} is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which loses digits if arguments are corrected, so the tool was not called. ${advice}`
+}

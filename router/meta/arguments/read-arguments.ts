@@ -1,6 +1,6 @@
 /** Reads a tool's arguments from a call of a meta-tool, in the forms that models write. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import type { Given, GivenArguments } from './given-arguments.ts'
+import { type Given, type GivenArguments, objectIn } from './given-arguments.ts'
 
 export type ReadArguments = { args: GivenArguments; notes: string[] }
 
@@ -26,15 +26,15 @@ export const REPEATED: ReadonlySet<string> = new Set([
  * `properties`: those of the tool's schema. `notes` tell the model what was corrected. Undefined if `given` cannot be read as an object.
  */
 export function readArguments(
-  { value: given, text }: Given,
+  given: Given,
   beside: JsonObject,
   properties: JsonValue | undefined,
 ): ReadArguments | undefined {
-  const isNothing = given === undefined || given === null || given === ''
-  const args = isNothing ? {} : asObject(given)
-  if (!args) return undefined
-  const notes = typeof given === 'string' && !isNothing ? [SENT_AS_TEXT] : []
-  const asGiven = { value: args, text: args === given ? text : undefined }
+  const isNothing = given.value === undefined || given.value === null || given.value === ''
+  const asGiven = isNothing ? { value: {}, text: undefined } : objectIn(given)
+  if (!asGiven) return undefined
+  const args: JsonObject = asGiven.value
+  const notes = typeof given.value === 'string' && !isNothing ? [SENT_AS_TEXT] : []
   if (isEmpty(beside)) return { args: asGiven, notes }
   const isKnown = (name: string) => isObject(properties) && Object.hasOwn(properties, name)
   const isMeant = (name: string) =>
@@ -48,20 +48,4 @@ export function readArguments(
 function isEmpty(object: JsonObject): boolean {
   for (const _name in object) return false
   return true
-}
-
-/** Accepts an object, its JSON text, and that text as a JSON string. */
-export function asObject(value: JsonValue | undefined): JsonObject | undefined {
-  const once = parsed(value)
-  const twice = parsed(once)
-  return isObject(twice) ? twice : undefined
-}
-
-function parsed(value: JsonValue | undefined): JsonValue | undefined {
-  if (typeof value !== 'string') return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
 }

@@ -78,6 +78,8 @@ export function prepareCall(
     const refusal = argumentsRefusalOf(work, tool, given.value, checked.problems)
     return { refusal: { refusal, outcome: 'rejected', server, tool: tool.tool } }
   }
+  if ('refusal' in checked)
+    return { refusal: { refusal: checked.refusal, outcome: 'rejected', server, tool: tool.tool } }
   const limited = limitedCall(work, server, tool)
   if (limited) return { refusal: limited }
   const { value: args, text: argumentsText } = checked.args

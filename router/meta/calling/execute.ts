@@ -1,7 +1,7 @@
 /** Calls a tool, gets a prompt or reads a resource, depending on the name; used by the execute meta-tool of every profile. */
 import type { JsonObject } from '../../../core/json.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
-import type { Given, GivenArguments } from '../arguments/given-arguments.ts'
+import { type Given, type GivenArguments, roundedIn, roundedRefusal } from '../arguments/given-arguments.ts'
 import { readArguments } from '../arguments/read-arguments.ts'
 import type { Work } from '../meta-tool.ts'
 import { getPromptAsText } from '../resources/prompt-text.ts'
@@ -14,6 +14,8 @@ import type { PromptTarget, ToolTarget } from './targets.ts'
 
 /** The beginning of `server|uri`, of the URI of an app's page, or of the handle of a result that was cut. */
 const RESOURCE = /^(?:[a-z][-a-z0-9]*\||ui:\/\/)/
+
+const ALL_IN_ONE = 'Send all arguments in one object, in the field for arguments.'
 
 /** Whether `execute` reads what has this name, rather than calls it. */
 export function namesResource(name: string): boolean {
@@ -39,6 +41,9 @@ export function execute(
       refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
       outcome: 'rejected',
     })
+  const rounded = read.args.text === undefined ? roundedIn(read.args.value) : undefined
+  if (rounded !== undefined)
+    return refuse(work, { refusal: roundedRefusal(rounded, ALL_IN_ONE), outcome: 'rejected' })
   return executeTarget(work, target, read.args, joinNotes(notes, joinNotes(called.notes, read.notes)))
 }
 

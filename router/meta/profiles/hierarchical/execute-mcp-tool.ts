@@ -1,8 +1,8 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
 import type { JsonObject } from '../../../../core/json.ts'
+import { sliceJson } from '../../../../core/json-slice.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
-import { asObject } from '../../arguments/read-arguments.ts'
+import { ARGUMENTS_PATH, type Given, objectIn, textAt } from '../../arguments/given-arguments.ts'
 import { readName } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import { joinNotes, NO_NOTES, type Notes } from '../../calling/notes.ts'
@@ -33,21 +33,22 @@ const NOTHING: JsonObject = Object.freeze({})
 const GIVEN_PATH = [...ARGUMENTS_PATH, 'arguments']
 
 function call(work: Work, args: JsonObject): McpResponse | Promise<McpResponse> {
-  return callWith(work, args, GIVEN_PATH, NO_NOTES)
+  return callWith(work, args, { value: args.arguments, text: textAt(work.request, GIVEN_PATH) }, NO_NOTES)
 }
 
-/** `path`: where the tool's arguments are in the request. */
+/** `given`: the tool's arguments. */
 function callWith(
   work: Work,
   args: JsonObject,
-  path: readonly string[],
+  given: Given,
   notes: Notes,
 ): McpResponse | Promise<McpResponse> {
-  const given = { value: args.arguments, text: textAt(work.request, path) }
   if (isPlain(args)) return execute(work, args.tool_path, given, NOTHING, notes)
-  const nested = asObject(args.arguments)
-  if (!withToolPath(args) && nested && withToolPath(nested))
-    return callWith(work, nested, [...path, 'arguments'], [NESTED])
+  const nested = objectIn(given)
+  if (!withToolPath(args) && nested && withToolPath(nested.value)) {
+    const text = nested.text === undefined ? undefined : sliceJson(nested.text, ['arguments'])
+    return callWith(work, nested.value, { value: nested.value.arguments, text }, [NESTED])
+  }
   const read = readName(withToolPath(args) ?? args, 'tool_path')
   if (!read)
     return refuse(work, {
