@@ -120,7 +120,7 @@ test('a name under the key of another profile or of the protocol is accepted, wi
     [{ name: 'forge:create_issue', arguments: args }, 'name'],
     [{ tool: 'create_issue', server: 'forge', arguments: args }, 'tool'],
     [{ tool_name: 'create_issue', server_name: 'forge', arguments: args }, 'tool_name'],
-    [{ toolName: 'forge:create_issue', serverId: 'wiki', arguments: args }, 'toolName'],
+    [{ toolName: 'forge:create_issue', serverId: 'forge', arguments: args }, 'toolName'],
   ]
   for (const [asked, key] of given) {
     const { content } = await fixture.call('execute_mcp_tool', asked)

@@ -35,7 +35,7 @@ export function execute(
   if ('refusal' in called) return refuse(work, called)
   const { target } = called
   const properties = 'tool' in target ? target.tool.definition.inputSchema.properties : undefined
-  const read = readArguments(given, beside, properties)
+  const read = readArguments(given, beside, properties, target.server)
   if (!read)
     return refuse(work, {
       refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',

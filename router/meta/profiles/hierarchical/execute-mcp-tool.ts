@@ -47,7 +47,8 @@ function callWith(
   const nested = objectIn(given)
   if (!withToolPath(args) && nested && withToolPath(nested.value)) {
     const text = nested.text === undefined ? undefined : sliceJson(nested.text, ['arguments'])
-    return callWith(work, nested.value, { value: nested.value.arguments, text }, [NESTED])
+    const { arguments: _arguments, ...outer } = args
+    return callWith(work, { ...outer, ...nested.value }, { value: nested.value.arguments, text }, [NESTED])
   }
   const read = readName(withToolPath(args) ?? args, 'tool_path')
   if (!read)

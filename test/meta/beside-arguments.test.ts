@@ -1,0 +1,63 @@
+/** Fields beside the arguments of execute_mcp_tool: taken as arguments if the tool has them, otherwise a note says what is not sent. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
+import { createFixture } from './fixture.ts'
+
+const properties: JsonObject = {
+  id: { type: 'integer' },
+  force: { type: 'boolean' },
+  page_size: { type: 'integer' },
+  tags: { type: 'array' },
+}
+const SERVERS = {
+  shop: {
+    server: { title: 'Corner Shop' },
+    offers: { tools: [{ name: 'act', inputSchema: { type: 'object', properties } }] },
+  },
+}
+
+/** What was sent, and the notes on the result. */
+async function execute(call: JsonObject): Promise<[JsonObject, string[]]> {
+  const fixture = createFixture(SERVERS)
+  const { content } = await fixture.call('execute_mcp_tool', { tool_path: 'shop:act', ...call })
+  const notes = content.slice(1).map(({ text }) => text)
+  return [fixture.sent[0]?.call.params?.arguments as JsonObject, notes]
+}
+
+test('fields in another spelling than the tool has are taken, and the others are named', async () => {
+  const [sent, notes] = await execute({ arguments: { id: 1 }, Force: false, pageSize: 5, dry_run: true })
+  assert.deepEqual(sent, { id: 1, force: false, page_size: 5 })
+  assert.match(notes[0] ?? '', /were sent beside the name/)
+  assert.match(notes[1] ?? '', /beside the arguments, and so not sent to the tool: "dry_run"\. /)
+  assert.match(notes[2] ?? '', /corrected: Force became force; pageSize became page_size/)
+  assert.equal(notes.length, 3)
+})
+
+test('a field with another value than the argument of its name is named; one with the same value is not', async () => {
+  const args = { id: 1, force: true, tags: [{ a: 1, b: 2 }] }
+  const [sent, notes] = await execute({ arguments: args, id: 2, Force: false, tags: [{ b: 2, a: 1 }] })
+  assert.deepEqual(sent, args)
+  assert.equal(notes.length, 1)
+  assert.match(notes[0] ?? '', /: "id", "Force"\. /)
+  const [, same] = await execute({ arguments: args, id: 1, Force: true, reason: 'to see' })
+  assert.deepEqual(same, [])
+})
+
+test('a field beside a whole call within the arguments is read as if it were beside its arguments', async () => {
+  const inner = { tool_path: 'shop:act', arguments: { id: 1 } }
+  const [sent, notes] = await execute({ tool_path: undefined, arguments: inner, force: true, dry_run: true })
+  assert.deepEqual(sent, { id: 1, force: true })
+  assert.match(notes.join('\n'), /: "dry_run"\. /)
+})
+
+test('a server that is not that of the tool gets a note', async () => {
+  for (const server of ['shop', 'Shop', 'Corner shop', 'corner-shop']) {
+    const [, notes] = await execute({ arguments: { id: 1 }, server })
+    assert.deepEqual(notes, [], server)
+  }
+  for (const field of ['server', 'serverName', 'server_name', 'serverId']) {
+    const [, notes] = await execute({ arguments: { id: 1 }, [field]: 'forge' })
+    assert.deepEqual(notes, ['Note: the call named server "forge", but the tool is of shop.'], field)
+  }
+})
