@@ -1,14 +1,14 @@
 /** Describes which arguments violate a tool's schema, what the schema requires there, and what was probably meant. Pure. */
 
 import type { ErrorObject } from 'ajv'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
-import { ownValue } from '../../../core/own-value.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
 import { nearestWord } from '../../../crds/nearest.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { foldSchema } from '../schemas/fold.ts'
-import { resolveReference } from '../schemas/pointer.ts'
 import { shorten } from '../wording/shorten.ts'
 import { stepsOf } from './correct-arguments.ts'
+import { narrowChoices } from './narrow-choices.ts'
+import { CHOICES, partAt } from './part-at.ts'
 import { requiredNames } from './relax.ts'
 import { showValue } from './show-value.ts'
 
@@ -30,7 +30,7 @@ export function argumentHelp(
   problems: readonly ErrorObject[],
   mostTokens: number,
 ): string {
-  const chosen = choose(problems)
+  const chosen = choose(narrowChoices(schema, args, problems))
   const partTokens = Math.min(MAX_PART_TOKENS, mostTokens / chosen.length - SENTENCE_TOKENS)
   const lines: string[] = []
   let left = mostTokens
@@ -83,7 +83,8 @@ function problemLine(schema: JsonObject, args: JsonObject, problem: ErrorObject,
   const path = steps.length > 0 ? shorten(steps.join('.'), MAX_PATH_CHARACTERS) : 'arguments'
   const sentence = sentenceOf(problem, partAt(schema, args, parentSteps))
   const isUnknown = problem.keyword === 'additionalProperties'
-  const part = isUnknown || steps.length === 0 ? undefined : partAt(schema, args, steps)
+  const part =
+    isUnknown || steps.length === 0 ? undefined : (problem.params.part ?? partAt(schema, args, steps))
   const folded = part && partTokens > 0 ? foldSchema(part, partTokens).schema : undefined
   return `- ${path}: ${sentence}${folded ? `; schema there: ${JSON.stringify(folded)}` : ''}`
 }
@@ -149,60 +150,4 @@ function namesOf(holder: JsonObject | undefined): string {
 
 function knows(holder: JsonObject | undefined, name: string): boolean {
   return isObject(holder?.properties) && Object.hasOwn(holder.properties, name)
-}
-
-/** The part of the schema at a path through the arguments, including descriptions. */
-function partAt(schema: JsonObject, args: JsonObject, steps: readonly string[]): JsonObject | undefined {
-  let part: JsonObject | undefined = schema
-  let value: JsonValue | undefined = args
-  const left = { parts: MAX_PARTS }
-  for (const step of steps) {
-    part = part && childPart(schema, part, step, Array.isArray(value), left)
-    value = isObject(value) || Array.isArray(value) ? (value as JsonObject)[step] : undefined
-  }
-  return part?.$ref === undefined ? part : (resolveReference(schema, part.$ref) ?? part)
-}
-
-/** The schema of a property or item, also if a reference or an alternative of the part defines it. `left`: how many parts may still be visited. */
-function childPart(
-  root: JsonObject,
-  part: JsonObject,
-  step: string,
-  inList: boolean,
-  left: { parts: number },
-  depth = 0,
-): JsonObject | undefined {
-  if (left.parts-- <= 0 || depth > MAX_HOPS) return undefined
-  const { properties, additionalProperties, items, prefixItems, $ref } = part
-  const direct = inList ? itemPart(items, prefixItems, Number(step)) : propertyPart(properties, step)
-  if (direct) return direct
-  const target = $ref === undefined ? undefined : resolveReference(root, $ref)
-  const others = [...(target ? [target] : []), ...CHOICES.flatMap(key => part[key] ?? [])].filter(isObject)
-  for (const other of others) {
-    const found = childPart(root, other, step, inList, left, depth + 1)
-    if (found) return found
-  }
-  return inList || !isObject(additionalProperties) ? undefined : additionalProperties
-}
-
-const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
-/** How many references and alternatives are followed to find one property. */
-const MAX_HOPS = 8
-/** How many references and alternatives are visited on the whole path to one argument. */
-const MAX_PARTS = 1_000
-
-function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
-  const part = isObject(properties) ? ownValue(properties, name) : undefined
-  return isObject(part) ? part : undefined
-}
-
-/** The schema of the item at a position: before draft 2020-12, `items` could be a list of schemas by position. */
-function itemPart(
-  items: JsonValue | undefined,
-  prefixItems: JsonValue | undefined,
-  at: number,
-): JsonObject | undefined {
-  const first = Array.isArray(prefixItems) ? prefixItems[at] : Array.isArray(items) ? items[at] : undefined
-  const part = first ?? items
-  return isObject(part) ? part : undefined
 }
