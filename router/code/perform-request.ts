@@ -2,7 +2,7 @@
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import { limitedSentence } from '../access/limits.ts'
-import { LIMIT_WRONG, MAX_QUERIES, readLimit } from '../meta/finding/search-request.ts'
+import { HIGHEST_LIMIT, LIMIT_WRONG, readLimit } from '../meta/finding/search-request.ts'
 import { expandSelections, isSelection } from '../meta/finding/selection.ts'
 import type { Work } from '../meta/meta-tool.ts'
 import { shownHandle } from '../meta/results/handle.ts'
@@ -46,10 +46,11 @@ export async function performRequest(
     case 'discover': {
       const { query, limit } = isObject(args) ? args : {}
       const words = typeof query === 'string' ? query.trim() : ''
-      const most = readLimit(limit, isSelection(words) ? MAX_QUERIES : DEFAULT_HITS)
+      const most = readLimit(limit, isSelection(words) ? HIGHEST_LIMIT : DEFAULT_HITS)
       if (!most) return refused(LIMIT_WRONG.refusal)
       if (words === '') return refused('discover("words") needs words')
-      const { queries } = expandSelections(work, [words], MAX_QUERIES)
+      const { queries, left } = expandSelections(work, [words], HIGHEST_LIMIT)
+      if (left > 0) return refused(`discover("select:…") takes at most ${HIGHEST_LIMIT} tools`)
       if (queries.length === 0) return refused('discover("select:…") needs names')
       return { value: (await findDeclarations(work, code, queries, most)).found }
     }

@@ -3,12 +3,13 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { wordsOf } from '../../catalog/search/text.ts'
 import { heldRefusal, stateRefusal } from '../calling/targets.ts'
 import { quote } from '../wording/sentences.ts'
+import { MAX_QUERIES } from './search-request.ts'
 
-/** The `absent` products of a search and the `unknown` names of a selection. */
-export type NotFound = { absent?: readonly string[]; unknown?: readonly string[] }
+/** The `absent` products of a search, the `unknown` names of a selection, and how many tools of it are `left` out. */
+export type NotFound = { absent?: readonly string[]; unknown?: readonly string[]; left?: number }
 
 /** A sentence for each, joined; empty if there are none. A server without tools that can be found now is not absent: its state is the reason. */
-export function remarkOn(catalog: Catalog, { absent = [], unknown = [] }: NotFound): string {
+export function remarkOn(catalog: Catalog, { absent = [], unknown = [], left = 0 }: NotFound): string {
   const products = absent.length > 0 ? withoutServer(catalog, absent) : []
   const refusals = unknown.map(name => (stateRefusal(catalog, name) ?? heldRefusal(catalog, name))?.refusal)
   const names = unknown.filter((_name, at) => refusals[at] === undefined)
@@ -16,6 +17,9 @@ export function remarkOn(catalog: Catalog, { absent = [], unknown = [] }: NotFou
     products.length > 0 ? `No server here is for ${products.join(', ')}.` : undefined,
     names.length > 0 ? `There is no tool ${names.map(name => quote(name)).join(', ')}.` : undefined,
     ...new Set(refusals),
+    left > 0
+      ? `${left} more of the selected tools are left out: select at most ${MAX_QUERIES} at a time.`
+      : undefined,
   )
 }
 

@@ -19,8 +19,8 @@ export function selectedNames(query: string): string[] {
   return names.map(name => name.trim()).filter(name => name !== '')
 }
 
-/** `queries`: without selections; `unknown`: selected names that no tool has. */
-export type Expanded = { queries: string[]; unknown: string[] }
+/** `queries`: without selections; `unknown`: selected names that no tool has; `left`: how many selected tools are too many. */
+export type Expanded = { queries: string[]; unknown: string[]; left: number }
 
 /**
  * The queries with each selection replaced by the paths of the selected tools; at most `most`. A name that several servers use selects the tools
@@ -40,8 +40,9 @@ export function expandSelections(
       return tools.map(({ path }) => path)
     })
   })
-  if (expanded.length === 0) return { queries: [...unknown].slice(0, most), unknown: [] }
-  return { queries: [...new Set(expanded)].slice(0, most), unknown: [...unknown].slice(0, most) }
+  const all = [...new Set(expanded.length > 0 ? expanded : unknown)]
+  const left = expanded.length > 0 ? Math.max(0, all.length - most) : 0
+  return { queries: all.slice(0, most), unknown: [...unknown].slice(0, most), left }
 }
 
 /**

@@ -39,7 +39,7 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   const { code, budget } = work.catalog.config
   const given = readQueries(args.query)
   if (!given) return refuse(work, QUERY_MISSING)
-  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown, left } = expandSelections(work, given, MAX_QUERIES)
   if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, given.some(isSelection) ? MAX_QUERIES : DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -47,7 +47,7 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   // A script that calls the found tools is likely to follow.
   work.scripts?.warm()
   const { found, total, absent } = await findDeclarations(work, code, queries, limit)
-  const remark = remarkOn(work.catalog, { absent, unknown })
+  const remark = remarkOn(work.catalog, { absent, unknown, left })
   const text = `${remark ? `// ${remark}\n` : ''}${declarationsText(found, total, { limit, budget: budget.responseTokens })}`
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)

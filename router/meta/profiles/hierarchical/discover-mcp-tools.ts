@@ -46,7 +46,7 @@ export const discoverMcpTools: MetaTool = {
 
 async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   const given = readQueries(args.query) ?? []
-  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown, left } = expandSelections(work, given, MAX_QUERIES)
   if (queries.length === 0) return refuse(work, QUERY_MISSING)
   const limit = readLimit(args.limit, DEFAULT_LIMIT)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -76,7 +76,7 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
     totalFound: found.total,
     searchMs,
     query: Array.isArray(args.query) ? given : (given[0] as string),
-    notFound: from === 0 ? { absent: found.absent, unknown } : {},
+    notFound: from === 0 ? { absent: found.absent, unknown, left } : {},
   }
   const answer = await work.turns(() => composeDiscovery(discovery))
   observer.searched(searchMs, tools.length, work)

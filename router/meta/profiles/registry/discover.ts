@@ -65,7 +65,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   // Without a query: the categories, or the tools of one.
   const given = isBlank(query) ? [] : readQueries(query)
   if (!given) return refuse(work, QUERY_MISSING)
-  const { queries, unknown } = expandSelections(work, given, MAX_QUERIES)
+  const { queries, unknown, left } = expandSelections(work, given, MAX_QUERIES)
   const usual = given.some(isSelection) ? Math.max(DEFAULT_LIMIT, queries.length) : DEFAULT_LIMIT
   const limit = readLimit(args.limit, usual)
   if (!limit) return refuse(work, LIMIT_WRONG)
@@ -88,7 +88,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   observer.searched(performance.now() - startedMs, tools.length, work)
   const extras = from === 0 ? found.extras : []
   const hasMore = found.tools.length > end
-  const notFound = from === 0 ? { absent: found.absent, unknown } : {}
+  const notFound = from === 0 ? { absent: found.absent, unknown, left } : {}
   const page = { ...found, tools, extras, from, hasMore, isSearch: queries.length > 0, notFound }
   return discoveryReply(work, compose(catalog, page, asked))
 }
