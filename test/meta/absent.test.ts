@@ -61,4 +61,21 @@ for (const [profile, name] of SEARCHES) {
     assert.match(answer, /create_issue/)
     assert.doesNotMatch(answer, /list_issues/)
   })
+
+  test(`${profile}: if no tool has the selected names, or the path that is the query, this is told`, async () => {
+    for (const query of ['select:forge:frob,wiki:zzqqxx', 'forge:frob', 'forge:frob#/properties/title'])
+      assert.match(await answerOf(query), /There is no tool .*forge:frob/, query)
+    if (profile !== 'search')
+      assert.match(await answerOf('select:forge:frob,wiki:zzqqxx'), /forge:frob.*, .*wiki:zzqqxx/)
+    assert.match(await answerOf('select:asana:create_task,asana:list_tasks'), /asana.{1,2} needs credentials/)
+    for (const query of [
+      'forge:create_issue',
+      'forge:Create-Issue',
+      'forge:create_issue#/properties/title',
+      'notion:summarize',
+      'note: create an issue',
+      'https://forge.example/create',
+    ])
+      assert.doesNotMatch(await answerOf(query), /There is no tool/, query)
+  })
 }

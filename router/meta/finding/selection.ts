@@ -19,7 +19,7 @@ export function selectedNames(query: string): string[] {
   return names.map(name => name.trim()).filter(name => name !== '')
 }
 
-/** `queries`: without selections; `unknown`: selected names that no tool has; `left`: how many selected tools are too many. */
+/** `queries`: without selections; `unknown`: selected names, and paths, that no tool has; `left`: how many selected tools are too many. */
 export type Expanded = { queries: string[]; unknown: string[]; left: number }
 
 /**
@@ -33,6 +33,7 @@ export function expandSelections(
 ): Expanded {
   const unknown = new Set<string>()
   const expanded = queries.flatMap(query => {
+    if (isMissingPath(work, query)) unknown.add(query)
     if (!isSelection(query)) return [query]
     return selectedNames(query).flatMap(name => {
       const tools = toolsNamed(work, name).filter(({ server }) => isShown(work.catalog, server))
@@ -43,6 +44,20 @@ export function expandSelections(
   const all = [...new Set(expanded.length > 0 ? expanded : unknown)]
   const left = expanded.length > 0 ? Math.max(0, all.length - most) : 0
   return { queries: all.slice(0, most), unknown: [...unknown].slice(0, most), left }
+}
+
+/** A path such as `forge:create_issue`; no address, and no search with words. */
+const PATH = /^[a-z0-9][-a-z0-9]*:[^\s/]\S*$/
+
+/** Whether a query is a path of no tool or prompt that can be found, with or without a pointer into its schema. */
+export function isMissingPath(work: Pick<Work, 'catalog' | 'once'>, query: string): boolean {
+  if (isSelection(query) || !PATH.test(query)) return false
+  const [path = ''] = query.split('#', 1)
+  const { catalog } = work
+  const isFound = [path, query].some(name =>
+    toolsNamed(work, name).some(({ server }) => isShown(catalog, server)),
+  )
+  return !isFound && !catalog.promptByName.has(path)
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   readQueries,
   refusedPath,
 } from '../../finding/search-request.ts'
-import { isSelection } from '../../finding/selection.ts'
+import { isMissingPath, isSelection } from '../../finding/selection.ts'
 import { pageOf } from '../../listing/pages.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { discoveryReply, refuse } from '../../wording/answers.ts'
@@ -86,13 +86,20 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const depth = cursor === undefined ? limit + 1 : MAX_RANK
   const ranking = await rankTools(work, queries, depth, scope)
   work.observer.searched(performance.now() - startedMs, ranking.found.tools.length, work)
-  return answerRanking(work, ranking, { limit, cursor, asked })
+  const unknown = queries.filter(one => isMissingPath(work, one))
+  return answerRanking(work, ranking, unknown, { limit, cursor, asked })
 }
 
 /** `asked`: identifies the request that a cursor belongs to. */
 type Paging = { limit: number; cursor: JsonValue | undefined; asked: string }
 
-function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging): McpResponse {
+/** `unknown`: queries that are the path of no tool. */
+function answerRanking(
+  work: Work,
+  { found, notFound }: Ranking,
+  unknown: readonly string[],
+  paging: Paging,
+): McpResponse {
   const [missing] = notFound
   if (missing !== undefined && found.tools.length === 0) {
     const called = findCalled(work, missing)
@@ -105,8 +112,8 @@ function answerRanking(work: Work, { found, notFound }: Ranking, paging: Paging)
   const extras = paging.cursor === undefined ? found.extras : []
   const weak = new Set(found.tools.filter(one => one.weak).map(({ item }) => item))
   const isNone = paging.cursor === undefined && notFound.length === 0 && fitsNone(found.tools)
-  const absent = paging.cursor === undefined ? found.absent : undefined
-  const more = joined(remarkOn(work.catalog, { absent }), isNone ? NOTHING_FITS : undefined) || undefined
+  const missed = paging.cursor === undefined ? { absent: found.absent, unknown } : {}
+  const more = joined(remarkOn(work.catalog, missed), isNone ? NOTHING_FITS : undefined) || undefined
   return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
