@@ -59,10 +59,20 @@ const SCALARS = [
   'uniqueItems',
 ]
 const MAX_SCALAR_CHARACTERS = 80
-const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
+/** Before draft 2020-12, `items` could be a list of schemas by position. */
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'items'] as const
 const SINGLES = ['items', 'additionalProperties', 'not', 'contains'] as const
-/** Keywords that contain further schemas. */
-const NESTING = ['properties', '$ref', ...LISTS, ...SINGLES] as const
+/** Keywords that are never shown: a part that has one is marked as folded. */
+const HIDDEN = [
+  'patternProperties',
+  'propertyNames',
+  'if',
+  'dependentRequired',
+  'dependentSchemas',
+  'dependencies',
+] as const
+/** Keywords that contain further schemas or conditions. */
+const NESTING = ['properties', '$ref', ...LISTS, ...SINGLES, ...HIDDEN] as const
 /** All keywords that are read. */
 const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 'required']
 /** Tokens of the frame around the properties if only some of them fit. */
@@ -116,11 +126,12 @@ function render(rendering: Rendering, value: JsonValue | undefined, depth: numbe
   const schema = referred(rendering.root, value)
   if (depth <= 0 && hidesSomething(schema)) return renderFolded(rendering, schema)
   const rendered = leaf(rendering, schema)
-  if (schema.$ref !== undefined) rendered.$comment = 'folded'
+  if (schema.$ref !== undefined || HIDDEN.some(key => hasParts(schema[key]))) rendered.$comment ??= 'folded'
   if (isObject(schema.properties)) renderProperties(rendering, schema, schema.properties, depth, rendered)
   for (const key of SINGLES)
     if (isObject(schema[key])) rendered[key] = render(rendering, schema[key], depth - 1)
-    else if (typeof schema[key] === 'boolean') rendered[key] = schema[key]
+    else if (typeof schema[key] === 'boolean' && !hasParts(schema.patternProperties))
+      rendered[key] = schema[key]
   for (const key of LISTS) {
     const list = schema[key]
     if (Array.isArray(list))
@@ -131,16 +142,12 @@ function render(rendering: Rendering, value: JsonValue | undefined, depth: numbe
 
 /** Whether folding a schema leaves something out: an object that may contain anything has no parts to request. */
 function hidesSomething(schema: JsonObject): boolean {
-  return NESTING.some(key => {
-    const value = schema[key]
-    if (key === '$ref') return value !== undefined
-    return typeof value === 'object' && value !== null && !isEmpty(value)
-  })
+  return NESTING.some(key => (key === '$ref' ? schema.$ref !== undefined : hasParts(schema[key])))
 }
 
-function isEmpty(value: object): boolean {
-  for (const _ in value) return false
-  return true
+function hasParts(value: JsonValue | undefined): boolean {
+  if (typeof value === 'object') for (const _ in value) return true
+  return false
 }
 
 /** A schema without its parts, except the items of an array if these have no parts: they cost no more than a comment. */
@@ -192,6 +199,11 @@ function leaf(rendering: Rendering, schema: JsonObject): JsonObject {
     if (value !== undefined && isShort(value, short)) shown[key] = value
   }
   if (shown.type === undefined && isObject(schema.properties)) shown.type = 'object'
+  if (Array.isArray(schema.required) && !isObject(schema.properties))
+    Object.assign(
+      shown,
+      isShort(schema.required, short) ? { required: schema.required } : { $comment: 'folded' },
+    )
   const { description } = schema
   if (typeof description === 'string' && detail.descriptionCharacters > 0)
     shown.description = shorten(description, detail.descriptionCharacters)
