@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { asking } from './asking.ts'
-import type { Fixture } from './fixture.ts'
+import type { Fixture, FixtureServer } from './fixture.ts'
 import { forge, LONG_DESCRIPTION } from './servers.ts'
 
 type Tool = { name: string; server: string; category: string; description: string; relevance: number }
@@ -46,7 +46,25 @@ test('a category, or a server by name or title, narrows the search', async () =>
   assert.deepEqual(await servers('DevOps'), new Set(['forge']))
   assert.deepEqual(await servers('other'), new Set(['wiki']))
   assert.deepEqual(await servers('Wiki'), new Set(['wiki']))
-  assert.deepEqual(await servers('none'), new Set())
+})
+
+test('a category that is none is refused with the nearest ones; of a server that cannot be used, the state is told', async () => {
+  const down: FixtureServer = { server: { status: { state: 'failed', hidden: true } } }
+  const silent: FixtureServer = { offers: { tools: [] } }
+  const fixture = start({ 'server-forge': forge, down, silent })
+  for (const query of ['create issue', undefined]) {
+    const refusal = async (category: string) => {
+      const { content, isError } = await ask(fixture, 'discover', { query, category })
+      return isError ? content[0]?.text : undefined
+    }
+    assert.equal(
+      await refusal('forge-server'),
+      'There is no category or server "forge-server". The nearest: server-forge, devops, silent.',
+    )
+    assert.match((await refusal('down')) ?? '', /Server "down" is down/)
+    for (const known of ['silent', 'server-forge', 'Forge', 'devops'])
+      assert.equal(await refusal(known), undefined)
+  }
 })
 
 test("a tool's own category takes precedence over its server's", async () => {

@@ -97,7 +97,8 @@ export function unknownServer(catalog: Catalog, name: string): Refusal {
   }
 }
 
-function shownServers({ servers }: Catalog): string[] {
+/** The names of the servers that can be used. */
+export function shownServers({ servers }: Catalog): string[] {
   return [...servers.values()].filter(({ status }) => !status.hidden).map(({ name }) => name)
 }
 
@@ -156,7 +157,11 @@ function orFinding(hint: string, { finding }: ProfileWords): string {
 }
 
 /** Suggests the three of `names` nearest to a name; if there are fewer, fills up with the nearest of `others`. */
-function nearest(name: string, names: readonly string[], others: () => readonly string[] = () => []): string {
+export function nearest(
+  name: string,
+  names: readonly string[],
+  others: () => readonly string[] = () => [],
+): string {
   const found = nearestNames(name, names, MAX_NAMES)
   if (found.length < MAX_NAMES) found.push(...nearestNames(name, others(), MAX_NAMES - found.length))
   return hintOf(found)

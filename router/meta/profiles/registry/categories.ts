@@ -2,8 +2,11 @@
 
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import { ownValue } from '../../../../core/own-value.ts'
-import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
+import { findServer, nearest, shownServers } from '../../calling/targets.ts'
 import type { Item } from '../../finding/search-catalog.ts'
+import type { Refusal } from '../../wording/answers.ts'
+import { quote } from '../../wording/sentences.ts'
 
 /** The category of tools that have none. */
 export const OTHER = 'other'
@@ -43,5 +46,22 @@ export function inCategory(catalog: Catalog, wanted: string): (item: Item) => bo
     const server = catalog.servers.get(serverName)
     const names = [categoryOf(server, String(definition.name)), server?.name, server?.title]
     return names.some(one => one?.toLowerCase() === name)
+  }
+}
+
+/** The refusal if nothing that can be found belongs to a category or server of this name; suggests the nearest, or gives the server's state. */
+export function refusedCategory(catalog: Catalog, name: string): Refusal | undefined {
+  const isIn = inCategory(catalog, name)
+  const isWanted = (item: Item) => isIn(item) && isShown(catalog, item.server)
+  if (catalog.tools.some(isWanted) || catalog.extras.some(extra => isWanted(routeOf(extra)))) return undefined
+  if (catalog.servers.has(name)) {
+    const server = findServer(catalog, name)
+    return 'refusal' in server ? server : undefined
+  }
+  const names = new Set([...shownServers(catalog), ...categoriesOf(catalog).map(({ category }) => category)])
+  return {
+    refusal: `There is no category or server ${quote(name)}.${nearest(name, [...names])}`,
+    outcome: 'rejected',
+    asked: { kind: 'server', text: name },
   }
 }

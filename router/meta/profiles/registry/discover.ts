@@ -32,7 +32,7 @@ import { discoveryReply, refuse } from '../../wording/answers.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { answerBudget, fitLines, rounded } from '../../wording/lines.ts'
 import { shorten } from '../../wording/shorten.ts'
-import { categoriesOf, categoryOf, inCategory } from './categories.ts'
+import { categoriesOf, categoryOf, inCategory, refusedCategory } from './categories.ts'
 
 const DEFAULT_LIMIT = 5
 const MAX_DESCRIPTION_CHARACTERS = 100
@@ -71,7 +71,8 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   if (!limit) return refuse(work, LIMIT_WRONG)
   if (typeof (category ?? '') !== 'string')
     return refuse(work, { refusal: 'category is no text: give a string.', outcome: 'rejected' })
-  const refused = refusedPath(catalog, queries)
+  const refused =
+    (category ? refusedCategory(catalog, String(category)) : undefined) ?? refusedPath(catalog, queries)
   if (refused) return refuse(work, refused)
   const asked = JSON.stringify([queries, category || ''])
   const from = args.cursor ? rankAt(args.cursor, asked) : 0
