@@ -1,10 +1,10 @@
 /** Whole numbers with more digits than a double has: they reach the tool as they were written, or the call is refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFixture, type Fixture } from './fixture.ts'
+import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
 
 const ID = '1234567890123456789'
-const SERVERS = {
+const SERVERS: Record<string, FixtureServer> = {
   shop: {
     offers: {
       tools: [
@@ -23,7 +23,7 @@ const SERVERS = {
       ],
     },
   },
-} as const
+}
 
 /** Calls execute_mcp_tool with arguments that are given as the caller wrote them. */
 async function execute(fixture: Fixture, written: string) {

@@ -159,14 +159,18 @@ for (const [name, { route, params }] of Object.entries(WAYS)) {
   }
 }
 
-test('corrected arguments, and those from a text, are serialized again', async () => {
+test('corrected arguments are serialized again; those from a text are sent as this text', async () => {
   const { execute_mcp_tool: way } = WAYS
-  for (const given of [{ id: '5' }, '{"id":5}']) {
+  const cases = [
+    [{ id: '5' }, undefined],
+    ['{"id":5}', '{"id":5}'],
+  ] as const
+  for (const [given, text] of cases) {
     const fixture = start()
-    const params = way?.params(given as JsonObject) ?? {}
+    const params = way?.params(given as unknown as JsonObject) ?? {}
     await fixture.request('tools/call', params, { text: JSON.stringify({ params }) })
     const { call } = fixture.sent[0] ?? assert.fail()
-    assert.deepEqual([call.argumentsText, call.params?.arguments], [undefined, { id: 5 }])
+    assert.deepEqual([call.argumentsText, call.params?.arguments], [text, { id: 5 }])
   }
 })
 

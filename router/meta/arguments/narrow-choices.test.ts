@@ -34,11 +34,12 @@ function linesOf(overlay: JsonObject, choice: JsonObject): string[] {
   return argumentHelp(schema, args, problems, 1_200).split('\n')
 }
 
-for (const [how, first, second] of [
+const PAIRS: [string, JsonObject, JsonObject][] = [
   ['in place', marker, path],
   ['by reference', { $ref: '#/$defs/marker' }, { $ref: '#/$defs/path' }],
   ['within allOf', { allOf: [marker] }, { allOf: [path] }],
-] as const)
+]
+for (const [how, first, second] of PAIRS)
   for (const key of ['oneOf', 'anyOf'])
     test(`only problems of the alternative with the given type are shown: ${key}, ${how}`, () => {
       const choice = { [key]: [first, second, geo, { type: 'null' }] }
