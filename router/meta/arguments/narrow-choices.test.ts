@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../core/json.ts'
+import { cpuMs } from '../../../test/support/cpu-time.ts'
 import { argumentHelp } from './argument-help.ts'
 import { createSchemaChecks } from './schema-checks.ts'
 
@@ -70,4 +71,20 @@ test('if several alternatives have the type, the choice is shown without problem
   const lines = linesOf({ type: 'path', width: {} }, { anyOf: [marker, path, other] })
   const places = lines.map(line => line.slice(2, line.indexOf(':')))
   assert.deepEqual(places, ['overlays.0', 'overlays.0.width'])
+})
+
+test('very many unknown names in each of many alternatives do not delay a refusal', () => {
+  const anyOf = Array.from({ length: 100 }, (_, at) => ({
+    ...path,
+    required: [`missing_${at}`],
+    properties: { type: { const: 'path' } },
+  }))
+  const overlay = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`name_${at}`, at]))
+  const schema = { type: 'object', properties: { overlays: { type: 'array', items: { anyOf } } } }
+  const args = { overlays: [{ ...overlay, type: 'path' }] }
+  const problems = createSchemaChecks().problems(schema, args) ?? []
+  assert.ok(problems.length > 1_000)
+  const begun = cpuMs()
+  assert.match(argumentHelp(schema, args, problems, 1_200), /fits none of the alternatives/)
+  assert.ok(cpuMs() - begun < 1_000, `${cpuMs() - begun} ms`)
 })

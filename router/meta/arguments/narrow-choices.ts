@@ -6,6 +6,8 @@ import { stepsOf } from './correct-arguments.ts'
 import { partAt } from './part-at.ts'
 import { requiredNames } from './relax.ts'
 
+/** More problems than these are left as they are: each may be compared with each alternative. */
+const MAX_PROBLEMS = 1_000
 /** Further choices are left as they are. */
 const MAX_CHOICES = 20
 /** How many names of a value may tell alternatives apart. */
@@ -22,6 +24,7 @@ export function narrowChoices(
   args: JsonObject,
   problems: readonly ErrorObject[],
 ): readonly ErrorObject[] {
+  if (problems.length > MAX_PROBLEMS) return problems
   const choices = problems.filter(({ keyword }) => keyword === 'anyOf').slice(0, MAX_CHOICES)
   const left = { parts: MAX_PARTS }
   // The outer ones first: what is within an alternative that is not meant need not be looked at.
