@@ -39,6 +39,62 @@ test('a request that could not connect is repeated once', async t => {
   assert.equal(failures, 3)
 })
 
+/** What a server answers at each path: a status, and where it redirects to. */
+type Site = Record<string, number | [number, string]>
+
+/** The paths that each call asks for; `calls`: what the server is like in the meantime. */
+async function pathsAsked(t: TestContext, calls: Site[]) {
+  const asked: string[][] = []
+  let now: Site = {}
+  const { send } = await open(t, ({ url = '' }, response) => {
+    asked.at(-1)?.push(url)
+    const [status, location] = [now[url] ?? 404].flat() as [number, string?]
+    response.writeHead(status, location === undefined ? {} : { location }).end()
+  })
+  for (now of calls) {
+    asked.push([])
+    await send()
+  }
+  return asked
+}
+
+test('a temporary redirect to another path is followed each time, wherever it leads', async t => {
+  for (const status of [200, 503]) {
+    const maintenance: Site = { '/mcp': [307, '/maintenance'], '/maintenance': status }
+    assert.deepEqual(await pathsAsked(t, [maintenance, { '/mcp': 200 }]), [
+      ['/mcp', '/maintenance'],
+      ['/mcp'],
+    ])
+  }
+})
+
+test('a redirect that only adds a slash is remembered, until its target fails', async t => {
+  const slash: Site = { '/mcp': [307, '/mcp/'], '/mcp/': 200 }
+  assert.deepEqual(await pathsAsked(t, [slash, slash, { '/mcp': 200 }, { '/mcp': 200 }]), [
+    ['/mcp', '/mcp/'],
+    ['/mcp/'],
+    ['/mcp/'],
+    ['/mcp'],
+  ])
+})
+
+test('a permanent redirect is remembered once its target works, until it leads to one that fails', async t => {
+  const moved = (status: number): Site => ({ '/mcp': [308, '/new'], '/new': status })
+  assert.deepEqual(await pathsAsked(t, [moved(502), moved(200), moved(200), moved(502), moved(200)]), [
+    ['/mcp', '/new'],
+    ['/mcp', '/new'],
+    ['/new'],
+    ['/new'],
+    ['/mcp', '/new'],
+  ])
+  const away: Site = { '/new': [307, '/maintenance'], '/maintenance': 503 }
+  assert.deepEqual(await pathsAsked(t, [moved(200), away, moved(200)]), [
+    ['/mcp', '/new'],
+    ['/new', '/maintenance'],
+    ['/mcp', '/new'],
+  ])
+})
+
 /** A server whose requests `listener` answers, its connections in the order in which they were opened, and a client. */
 async function open(t: TestContext, listener: RequestListener) {
   const sockets: Socket[] = []

@@ -28,8 +28,8 @@ export type HttpClientRequest = Omit<HttpRequest, 'path' | 'headers'> & {
 export type HttpClient = {
   /** Sends with the configured headers and token. A 401 renews the token once; 307 and 308 are followed on the same origin. */
   send(request: HttpClientRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** The upstream's URL, after redirects. */
-  url(): string
+  /** The origin of the upstream's URL. */
+  origin: string
   close(): Promise<void>
 }
 
@@ -41,14 +41,18 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard, room: whole }
   const calls = { pool: createPool(url.origin, MAX_CALLS, connect), clock, room, check }
   const streams = { pool: createPool(url.origin, MAX_STREAMS, connect), clock, room, check }
   const { fixed, current } = createHeaders(spec, url)
-  let path = url.pathname + url.search
+  const start = url.pathname + url.search
+  /** `start`, or where a redirect leads that lasts, as long as its target works. */
+  let path = start
 
   const reach = (request: HttpClientRequest, headers: Record<string, string>, signal: AbortSignal) => {
     const { method, body, maxBytes, events } = request
     const sent: HttpRequest = { method, path: request.path ?? path, headers, body, maxBytes, events }
-    return sendUntilAccepted(request.stays ? streams : calls, sent, signal).then(reply =>
-      isRedirect(reply.status) ? follow(request, sent, reply, signal) : reply,
-    )
+    return sendUntilAccepted(request.stays ? streams : calls, sent, signal).then(reply => {
+      if (isRedirect(reply.status)) return follow(request, sent, reply, signal)
+      if (reply.status >= 400) path = start
+      return reply
+    })
   }
 
   const follow = async (
@@ -58,13 +62,16 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard, room: whole }
     signal: AbortSignal,
   ) => {
     let reply = first
+    let lasts = request.path === undefined
     for (let redirects = 0; redirects < MAX_REDIRECTS; redirects++) {
       const next = redirectPath(reply, url.origin + sent.path)
-      if (next === undefined) return reply
+      if (next === undefined) break
+      lasts &&= reply.status === 308 || withoutSlash(next) === withoutSlash(sent.path)
       sent.path = next
-      if (request.path === undefined) path = next
       reply = await sendHttpRequest(request.stays ? streams : calls, sent, signal)
     }
+    if (reply.status >= 300) path = start
+    else if (lasts) path = sent.path
     return reply
   }
 
@@ -77,7 +84,7 @@ export function createHttpClient(spec: RemoteSpec, { clock, guard, room: whole }
   }
 
   return {
-    url: () => url.origin + path,
+    origin: url.origin,
     send: (request, signal) =>
       fixed ? reach(request, fixed(request.headers), signal) : withToken(request, signal),
     async close() {
@@ -197,6 +204,11 @@ function redirectPath({ status, headers: { location } }: HttpResponse, from: str
   if (!isRedirect(status) || typeof location !== 'string' || !URL.canParse(location, from)) return undefined
   const target = new URL(location, from)
   return target.origin === new URL(from).origin ? target.pathname + target.search : undefined
+}
+
+/** A path without a slash at its end. Many servers answer `/mcp` with 307 to `/mcp/`, always, although 307 means a temporary redirect. */
+function withoutSlash(path: string): string {
+  return path.replace(/\/(?=\?|$)/, '')
 }
 
 /** The header for the credentials in `https://user:password@host/`. Manifests must not contain such URLs. */

@@ -30,8 +30,8 @@ export interface EventSink {
   onEvent(event: EventSourceMessage): 'done' | undefined
   /** The reconnection time that the stream sets (its `retry` field), in milliseconds. */
   onRetry?(ms: number): void
-  /** The response is an event stream; called before its first event. */
-  onStream?(): void
+  /** The response is an event stream; called before its first event. `path`: the one requested, after redirects. */
+  onStream?(path: string): void
   /** The current limit of an event in bytes, if it changes while the stream is open; at most `maxBytes`. */
   limit?(): number
 }
@@ -133,7 +133,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     const { events } = this.#request
     if (!events || status !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) return
     this.#reply.streamed = true
-    events.onStream?.()
+    events.onStream?.(this.#request.path)
     this.#decoder = new TextDecoder()
     this.#parser = createParser({
       onEvent: event => this.#event(event, events),

@@ -179,15 +179,20 @@ test('an answer over the limit of its call is refused, and other calls continue'
   assert.equal(await call(upstream, 'echo', { text: 'small' }), 'small')
 })
 
-test('redirects on the same origin are followed', async t => {
+test('redirects on the same origin are followed, and the path for messages is relative to their target', async t => {
   const moved: Behaviour = (response, message, request) =>
     request.url === '/mcp'
       ? void response.writeHead(307, { location: '/mcp/' }).end()
-      : stream(() => response.write('event: endpoint\ndata: /messages\n\n'))(response, message, request)
-  const server = await startRude({ GET: moved, initialize: hang })
+      : stream(() => response.write('event: endpoint\ndata: messages\n\n'))(response, message, request)
+  let posted: string | undefined
+  const initialize: Behaviour = (_response, _message, request) => {
+    posted = request.url
+  }
+  const server = await startRude({ GET: moved, initialize })
   const connecting = upstreamOf(t, server).connect(never)
   await server.logged('POST initialize')
   assert.deepEqual(server.log, ['GET', 'GET', 'POST initialize'])
+  assert.equal(posted, '/mcp/messages')
   await server.close()
   await assert.rejects(connecting, Fault)
 })

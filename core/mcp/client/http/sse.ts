@@ -60,6 +60,8 @@ class SseSession implements Session {
   readonly #endpoint = Promise.withResolvers<string>()
   readonly #headers: Record<string, string> = { 'content-type': 'application/json' }
   #path = ''
+  /** Where the stream is, after redirects. */
+  #streamUrl = ''
   #logLevel: LogLevel | undefined
   #nextId = 1
   #over: Fault | undefined
@@ -134,6 +136,9 @@ class SseSession implements Session {
   async #listen(): Promise<void> {
     const headers = { accept: 'text/event-stream' }
     const events = {
+      onStream: (path: string) => {
+        this.#streamUrl = this.#http.origin + path
+      },
       onEvent: (event: EventSourceMessage) => this.#take(event),
       limit: () => this.#pending.limit(),
     }
@@ -168,9 +173,9 @@ class SseSession implements Session {
 
   /** Adopts the URL for messages. Refuses other origins, because messages carry secrets. */
   #adopt(endpoint: string): undefined {
-    const here = this.#http.url()
+    const here = this.#streamUrl
     const target = URL.canParse(endpoint, here) ? new URL(endpoint, here) : undefined
-    if (target?.origin === new URL(here).origin) this.#endpoint.resolve(target.pathname + target.search)
+    if (target?.origin === this.#http.origin) this.#endpoint.resolve(target.pathname + target.search)
     else this.#end(new Fault('upstream_protocol', 'The upstream names another host for messages'))
   }
 
