@@ -10,6 +10,7 @@ import { answer, type Behaviour, raw, startRude, stream } from '../../../../test
 import { type Clock, systemClock } from '../../../async.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Upstream } from '../../upstream.ts'
+import type { RemoteSpec } from './spec.ts'
 import { createHttpUpstream } from './streamable.ts'
 
 const never = new AbortController().signal
@@ -17,8 +18,13 @@ const RESULT = { content: [] }
 
 type Test = { after(run: () => Promise<unknown>): void }
 
-function upstreamOf(t: Test, server: { url: string; close(): Promise<void> }, clock: Clock = systemClock) {
-  const spec = { url: server.url, transport: 'streamable-http', sessions: 'shared' } as const
+function upstreamOf(
+  t: Test,
+  server: { url: string; close(): Promise<void> },
+  clock: Clock = systemClock,
+  sessions: RemoteSpec['sessions'] = 'shared',
+) {
+  const spec = { url: server.url, transport: 'streamable-http', sessions } as const
   const upstream = createHttpUpstream({ ...spec, startTimeoutMs: 5_000 }, { clock, random: () => 1 })
   t.after(() => Promise.all([upstream.close(), server.close()]))
   return upstream
@@ -47,6 +53,29 @@ test('a failing proxy during one call does not end the session of other callers'
   open()
   await waiting
   await server.logged('DELETE')
+})
+
+test('a client keeps its own session, with its state, while the server or a proxy refuses calls', async t => {
+  const refusals = [502, 503, 504]
+  const calls = [...refusals, 200, 404, 200]
+  const server = await startRude({
+    'tools/call': (response, message, request) => {
+      const status = calls.shift() ?? 500
+      const behaviour = status === 200 ? answer(RESULT) : raw(status, 'text/plain', 'oops')
+      behaviour(response, message, request)
+    },
+  })
+  const upstream = upstreamOf(t, server, systemClock, 'perClient')
+  const handshakes = () => server.log.filter(entry => entry === 'POST initialize').length
+  for (const status of refusals)
+    await assert.rejects(call(upstream, 'any', { client: 'ann' }), {
+      code: 'upstream_unreachable',
+      details: { status },
+    })
+  await call(upstream, 'any', { client: 'ann' })
+  assert.deepEqual([handshakes(), server.log.includes('DELETE')], [1, false])
+  await call(upstream, 'any', { client: 'ann' })
+  assert.equal(handshakes(), 2)
 })
 
 test('callers with unusual capabilities do not take the sessions of others', async t => {

@@ -147,7 +147,7 @@ export class SessionUpstream implements Upstream {
       }
       this.#book.drop(entry)
     } catch (error) {
-      if (error instanceof Fault && entry.session && meansGone(error)) {
+      if (error instanceof Fault && entry.session && meansGone(error, entry)) {
         // Other calls on this session may still succeed, so it is closed only after them.
         this.#book.retire(entry)
         this.#tellFailed(error)
@@ -278,9 +278,11 @@ function speaksForUpstream(key: SessionKey): boolean {
   return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
 }
 
-/** Whether a fault concerns the whole upstream, not a single call: then the next call opens a new session. */
-function meansGone({ code, details: { status } }: Fault): boolean {
-  return code === 'upstream_unreachable'
-    ? status !== 500
-    : code === 'upstream_auth_required' && status !== 403
+/** Statuses of a proxy that reaches no server for now, or of a server with too much to do: it may still know the session. */
+const BUSY: ReadonlySet<unknown> = new Set([502, 503, 504])
+
+/** Whether a fault concerns the whole upstream, not a single call: then the next call opens a new session. The state of a client's own session would be lost. */
+function meansGone({ code, details: { status } }: Fault, { own, key }: Entry): boolean {
+  if (code !== 'upstream_unreachable') return code === 'upstream_auth_required' && status !== 403
+  return status !== 500 && !(own && BUSY.has(status) && !speaksForUpstream(key))
 }
