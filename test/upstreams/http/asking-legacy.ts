@@ -28,7 +28,7 @@ export type AskingLegacy = Served & {
   /** Sends a question to the client of every session, outside of a call. Each answer adds `answered <kind>` to `heard`. */
   askAll(kind: Kind): void
   /** Sends a notification to every session, outside of a call. */
-  say(method: 'notifications/message'): Promise<void>
+  say(method: 'notifications/message' | 'notifications/progress'): Promise<void>
   /** Ends all sessions and their streams, as a restart would. */
   breakOff(): Promise<void>
 }
@@ -68,8 +68,8 @@ export async function startAskingLegacy(
           .then(() => heard.add(`answered ${kind}`))
     },
     async say(method) {
-      for (const { server } of sessions.values())
-        await server.notification({ method, params: { level: 'error', data: 'said' } })
+      const params = { level: 'error', data: 'said', progressToken: 7, progress: 1 }
+      for (const { server } of sessions.values()) await server.notification({ method, params } as never)
     },
     breakOff: () => endAll(sessions),
     async close() {

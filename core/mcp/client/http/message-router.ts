@@ -8,6 +8,8 @@ import { Questions } from '../questions.ts'
 import { SessionCallers } from '../session-callers.ts'
 import type { SessionHooks } from './session.ts'
 
+const PROGRESS = 'notifications/progress'
+
 export class MessageRouter {
   readonly #hooks: SessionHooks
   readonly #calls: Calls
@@ -51,13 +53,14 @@ export class MessageRouter {
     else {
       const receiver = call ?? this.#receiverOf(notification)
       if (receiver) notifyCaller(receiver, notification)
-      else this.#hooks.notified(notification)
+      // Progress of a call that has ended: its token is ours, and could be one of another call of the client.
+      else if (method !== PROGRESS) this.#hooks.notified(notification)
     }
   }
 
   /** Progress names its call. Others belong to the latest call of a client's own session, or to the only call of a shared one. */
   #receiverOf({ method, params }: Notification): UpstreamCall | undefined {
-    if (method === 'notifications/progress') return this.#calls.get(Number(params?.progressToken))
+    if (method === PROGRESS) return this.#calls.get(Number(params?.progressToken))
     if (this.#hooks.own) return this.#latest(call => call.caller.notify !== undefined)
     return this.#canGuess() ? this.#latest(() => true) : undefined
   }
