@@ -47,7 +47,7 @@ const scaling = z.strictObject({
   idleAfter: duration('3m')
     .default('3m')
     .describe(
-      'Time without a call, subscription or session of a client after which a server with `min: 0` is stopped until the next call; in a cluster, also the time after which a session of a perClient server ends.',
+      'Time without a call, subscription or session of a client after which a server with `min: 0` is stopped until the next call; in a cluster, also the time after which an unused session of a stdio server with `sessions: perClient` ends. Such sessions of servers over HTTP end after five minutes.',
     ),
 })
 

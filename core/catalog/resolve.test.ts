@@ -11,6 +11,7 @@ import { defaultGateway, resolve, type ServerObservation } from './resolve.ts'
 
 const NOW = 1_000_000
 const npm = { npm: { package: 'a' } }
+const REMOTE = { remote: { url: 'https://example.com/mcp' } }
 
 function server(name: string, spec: McpServerSpecInput = npm, metadata: object = {}): McpServer {
   const value = {
@@ -195,15 +196,12 @@ test('limits are divided by the largest number of routers that replicas or autos
 })
 
 test('the stricter of server and gateway decides what of payloads is logged', () => {
+  const unchanged = { arguments: 'None', sink: 'Stdout', onOverflow: 'Drop' } as const
   const payloads = (own: 'none' | 'redacted' | 'full', audit: 'none' | 'redacted' | 'full') =>
     resolveLocal(
       [server('a', { ...npm, logging: { payloads: own } })],
       {},
-      {
-        gateway: gateway({
-          audit: { payloads: audit, events: [], arguments: 'None', sink: 'Stdout', onOverflow: 'Drop' },
-        }),
-      },
+      { gateway: gateway({ audit: { ...unchanged, payloads: audit, events: [] } }) },
     ).config.servers[0]?.logging.payloads
   assert.deepEqual(
     [
@@ -238,6 +236,13 @@ test('in a cluster servers are reached at their Service, a remote at its own add
   )
 })
 
+test('a router keeps the session of a client as long as the bridge does', () => {
+  const more = { sessions: 'perClient', scaling: { idleAfter: '30m' } } as const
+  const servers = [server('a', { ...npm, ...more }), server('b', { ...REMOTE, ...more })]
+  const [a, b] = resolveLocal(servers, {}, { placement: 'cluster' }).config.servers
+  assert.deepEqual([a?.sessionIdleMs, b?.sessionIdleMs], [30 * 60_000, undefined])
+})
+
 test('only changes of fields that make up the connection need a new connection', () => {
   const base = server('a', { ...npm, title: 'A' })
   const revision = (spec: McpServerSpecInput, inputs?: string) => connectionDigest(server('a', spec), inputs)
@@ -260,7 +265,7 @@ test('only changes of fields that make up the connection need a new connection',
 test('credentials of an endpoint are references, and only values of ConfigMaps are read', () => {
   const from = (name: string, ref: object) => ({ name, valueFrom: ref })
   const http = server('a', {
-    remote: { url: 'https://example.com/mcp' },
+    ...REMOTE,
     headers: [
       { name: 'A', value: 'plain' },
       from('B', { secretKeyRef: { name: 's', key: 'k' } }),

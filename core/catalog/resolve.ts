@@ -10,7 +10,7 @@ import { acceptCallers, acceptGateway, acceptServer, type Placement } from './ac
 import type { AccessConfig } from './access-config.ts'
 import { readAuthReferences } from './auth-references.ts'
 import { codeConfig } from './code-config.ts'
-import { type ConfigMapValues, endpointOf } from './endpoint.ts'
+import { type ConfigMapValues, endpointOf, isBridged } from './endpoint.ts'
 import { type AccessInput, resolveAccess } from './resolve-access.ts'
 import { type GivenScript, resolveScripts, withCode } from './resolve-scripts.ts'
 import { usersOf } from './resolve-users.ts'
@@ -195,6 +195,9 @@ function routerServer(
     transport: transportOf(server),
     endpoint: endpointOf(server, placement, { inputs: observed.get(metadata.name)?.inputs, configMaps }),
     sessions: spec.sessions,
+    ...(placement === 'cluster' &&
+      spec.sessions === 'perClient' &&
+      isBridged(server) && { sessionIdleMs: parseDuration(spec.scaling.idleAfter) }),
     ...(spec.sessions === 'perUser' && {
       users: usersOf(server, userSecrets?.get(metadata.name), userProblems),
     }),

@@ -95,6 +95,8 @@ export type RouterServer = {
   transport: 'stdio' | 'http' | 'sse' | 'script'
   endpoint: Endpoint
   sessions: 'shared' | 'perClient' | 'perUser'
+  /** With `sessions: perClient` and a bridge: after this time without use, the bridge ends the session of a client. */
+  sessionIdleMs?: number
   /** With `sessions: perUser`. */
   users?: ServerUsers
   tools: ToolPolicy

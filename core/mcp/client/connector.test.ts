@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { serverOf } from '../../../test/meta/fixture.ts'
 import { callOf } from '../../../test/support/call.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, startOAuthServer } from '../../../test/upstreams/http/oauth-server.ts'
 import { type Sdk1Options, startSdk1 } from '../../../test/upstreams/http/sdk1.ts'
 import { systemClock } from '../../async.ts'
@@ -120,6 +121,27 @@ test('calls through a gateway use the current token', async t => {
   assert.equal(await header(upstream, 'authorization'), 'Bearer first')
   token = 'second'
   assert.equal(await header(upstream, 'authorization'), 'Bearer second')
+})
+
+test('an unused session of a client ends after the time that its bridge keeps it, or else after five minutes', async t => {
+  const server = await startSdk1('stateful')
+  t.after(server.close)
+  const endpoint: Endpoint = { kind: 'http', url: server.url, transport: 'streamable-http', revision: '1' }
+  const minuteMs = 60_000
+  for (const [sessionIdleMs, ms] of [
+    [undefined, 5 * minuteMs],
+    [30 * minuteMs, 30 * minuteMs],
+  ] as const) {
+    const clock = createManualClock()
+    const connect = createConnector({ secret: () => undefined, clock })
+    const upstream = connect(serverOf('files', { endpoint, sessions: 'perClient', sessionIdleMs }))
+    t.after(() => upstream.close())
+    await upstream.request(callOf({ params: { name: 'count' }, client: 'ann' }), never)
+    clock.advance(ms - 1)
+    assert.equal(upstream.sessions?.(), 1)
+    clock.advance(1)
+    assert.equal(upstream.sessions?.(), 0)
+  }
 })
 
 async function begin(

@@ -39,7 +39,7 @@ export type ConnectorOptions = {
 }
 
 /** The properties of a server that its connection depends on. */
-export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'endpoint'> & {
+export type Connectable = Pick<RouterServer, 'name' | 'sessions' | 'sessionIdleMs' | 'endpoint'> & {
   limits: Pick<RouterServer['limits'], 'startTimeoutMs'>
 }
 
@@ -52,10 +52,11 @@ export function createConnector(given: ConnectorOptions): Connector {
   const { clock, watchesLife, guard } = options
   const room = new AnswerRoom()
   return (server, user) => {
-    const { sessions, limits, endpoint } = server
+    const { sessions, sessionIdleMs, limits, endpoint } = server
     const spec = {
       // The upstream of one user is shared by this user's clients.
       sessions: sessions === 'perClient' ? sessions : ('shared' as const),
+      sessionIdleMs,
       startTimeoutMs: limits.startTimeoutMs,
       ...connectionOf(server.name, endpoint, options, user),
     }

@@ -41,17 +41,21 @@ export type Entry = Wanted & {
 
 export type BookOptions = {
   clock: Clock
+  /** After this time without use, the session of a client ends. Default: five minutes. */
+  idleMs?: number
   /** Opens the session of an entry and sets `entry.session`. */
   open: (entry: Entry) => Promise<Session>
 }
 
 export class SessionBook {
   readonly #options: BookOptions
+  readonly #idleMs: number
   /** The least recently used first. */
   readonly #entries = new Map<SessionKey, Entry>()
 
   constructor(options: BookOptions) {
     this.#options = options
+    this.#idleMs = options.idleMs ?? IDLE_MS
   }
 
   /** The session of a key, opened if there is none with these capabilities; `release` must follow. Throws Fault upstream_busy. */
@@ -78,7 +82,7 @@ export class SessionBook {
     if (entry.gone) close(entry)
     else if (!entry.own) return
     else if (typeof entry.key === 'symbol') this.drop(entry)
-    else entry.idle = this.#options.clock.after(IDLE_MS, () => this.drop(entry))
+    else entry.idle = this.#options.clock.after(this.#idleMs, () => this.drop(entry))
   }
 
   /** As `acquire`, for subscriptions; `letGo` must follow. */

@@ -71,7 +71,8 @@ export class SessionUpstream implements Upstream {
     this.#deps = deps
     this.#opening = opening
     this.#release = release
-    this.#book = new SessionBook({ clock: deps.clock, open: entry => this.#begin(entry) })
+    const open = (entry: Entry) => this.#begin(entry)
+    this.#book = new SessionBook({ clock: deps.clock, idleMs: spec.sessionIdleMs, open })
     this.#keyOf = createSessionKeys({ ...opening, perClient: spec.sessions === 'perClient' })
     this.#subscriptions = new SessionSubscriptions(this.#book, deps)
     this.#life = deps.watchesLife ? this.#watchLife() : undefined

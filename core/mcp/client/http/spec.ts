@@ -17,6 +17,8 @@ export type RemoteSpec = {
   auth?: TokenSource
   /** `shared`: one session for all calls. `perClient`: one for each `client` key of a call. */
   sessions: 'shared' | 'perClient'
+  /** With `perClient`: after this time without use, a session ends. Default: five minutes. */
+  sessionIdleMs?: number
   /** The longest wait for the handshake. */
   startTimeoutMs: number
 }
