@@ -23,7 +23,8 @@ export type ChangeHooks = {
   /** A list or a subscribed resource has changed. */
   notified(notification: Notification): void
   /** As in SessionHooks. */
-  reopened(down: boolean): void
+  reopened(): void
+  missedLists(): void
   /** The upstream refuses a filter that it acknowledged before: it was probably replaced by another server. */
   lost(): void
 }
@@ -140,7 +141,9 @@ export class ChangeStream {
       if (message.kind !== 'notification') return undefined
       if (message.notification.method !== ACKNOWLEDGED) return void this.#hooks.notified(message.notification)
       const notifications = message.notification.params?.notifications
-      if (settled) this.#hooks.reopened(attempt > 1)
+      if (settled) this.#hooks.reopened()
+      // The upstream was unreachable for a while.
+      if (settled && attempt > 1) this.#hooks.missedLists()
       settled = true
       const agreed = isObject(notifications) ? notifications : {}
       settle({ notifications: agreed })

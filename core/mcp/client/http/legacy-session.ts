@@ -1,4 +1,5 @@
 /** A 2025 session over streamable HTTP: a handshake, requests, and a GET stream for messages between them. */
+import type { Timer } from '../../../async.ts'
 import { waitFor } from '../../../deadline.ts'
 import { isObject } from '../../../json.ts'
 import { changingLists } from '../../protocol/declares.ts'
@@ -18,6 +19,8 @@ import type { Session, SessionHooks } from './session.ts'
 import type { RemoteDeps } from './spec.ts'
 
 const STREAM_WAIT_MS = 1_000
+/** Proxies cut streams again and again; lists are read again because of it at most once in this time. */
+const MISSED_PAUSE_MS = 30_000
 
 /** Performs the handshake of a new session. Throws its Faults, after which the upstream is told to end the session. */
 export async function openLegacy(
@@ -48,6 +51,10 @@ class LegacySession implements Session {
   /** Resolves once the GET stream is open for the first time, or was refused, if only for now. */
   #open: Promise<void> | undefined
   #closing: Promise<void> | undefined
+  /** When missed lists were reported last. */
+  #toldMs = Number.NEGATIVE_INFINITY
+  /** Runs until they are reported again. */
+  #telling: Timer | undefined
 
   constructor(http: HttpClient, deps: RemoteDeps, hooks: SessionHooks) {
     this.#http = http
@@ -99,6 +106,7 @@ class LegacySession implements Session {
 
   close(): Promise<void> {
     this.#stopListening?.()
+    this.#telling?.cancel()
     this.#router.end()
     this.#closing ??= this.#rpc.end()
     return this.#closing
@@ -111,6 +119,21 @@ class LegacySession implements Session {
     limit.clear()
   }
 
+  #reopened(): void {
+    const { clock } = this.#deps
+    this.#hooks.reopened()
+    if (changingLists(this.info.capabilities).length === 0) return
+    const waitMs = Math.min(this.#toldMs + MISSED_PAUSE_MS - clock.now(), MISSED_PAUSE_MS)
+    if (waitMs <= 0) this.#tellMissedLists()
+    else this.#telling ??= clock.after(waitMs, () => this.#tellMissedLists())
+  }
+
+  #tellMissedLists(): void {
+    this.#telling = undefined
+    this.#toldMs = this.#deps.clock.now()
+    this.#hooks.missedLists()
+  }
+
   #listen(): Promise<void> {
     if (this.#open) return this.#open
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -119,7 +142,7 @@ class LegacySession implements Session {
     const listener = {
       opened: (attempt: number) => {
         resolve()
-        if (attempt > 0) this.#hooks.reopened(false)
+        if (attempt > 0) this.#reopened()
       },
       heard: (message: Incoming, characters: number) => this.#router.take(message, characters),
       refused: () => resolve(),

@@ -231,10 +231,8 @@ export class SessionUpstream implements Upstream {
         // The upstream was restarted: its lists may have changed.
         listChanged()
       },
-      reopened: down => {
-        entry.subscriptions?.missed()
-        if (down) listChanged()
-      },
+      reopened: () => entry.subscriptions?.missed(),
+      missedLists: listChanged,
       notified: notification => this.#notified(entry, client, notification),
       asked: (request, signal) =>
         client === undefined ? undefined : this.#listener?.asked(client, request, signal),

@@ -28,8 +28,10 @@ export type SessionHooks = {
   notified(notification: Notification): void
   /** Asks the session's client if no call can; returns undefined if it cannot be asked. */
   asked(request: ServerRequest, signal: AbortSignal): Promise<McpResponse> | undefined
-  /** A broken stream is open again; messages in between are lost. `down`: the upstream was unreachable for a while. */
-  reopened(down: boolean): void
+  /** A broken stream is open again; updates of resources in between are lost. */
+  reopened(): void
+  /** Changes of lists may have been lost too: they are to be read again. */
+  missedLists(): void
   /** The session ended by itself; it is not used again. */
   lost(): void
 }
