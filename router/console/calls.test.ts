@@ -1,7 +1,9 @@
 /** The calls that the console shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Fault } from '../../core/errors.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { grownBytes, longText } from '../../test/support/memory.ts'
 import type { RecordedRequest } from '../observer.ts'
 import { createCalls, type KeptCall } from './calls.ts'
 
@@ -11,6 +13,8 @@ function byTool(name: string): RecordedRequest {
   const caller = { identity: { id: 'ada' }, label: { name: 'agent' } }
   return { request: { method: 'tools/call', params: { name }, caller } } as never
 }
+
+const FAILED = { method: 'tools/call', outcome: 'rejected', totalMs: 1, upstreamMs: 0, log: true } as const
 
 test('the last thousand calls are kept, oldest first, and found by their numbers', () => {
   const calls = createCalls(createManualClock(5))
@@ -43,4 +47,25 @@ test('a call is kept with the name of its meta-tool, but not with any other name
       [undefined, 'agent', 5, 'ada'],
     ],
   )
+})
+
+test('a kept call does not keep the long text of its request or of its fault', () => {
+  const calls = createCalls(createManualClock(5))
+  const by = byTool('execute_mcp_tool')
+  const grown = grownBytes(() => {
+    for (let at = 0; at < 20; at++) {
+      calls.called({ ...FAILED, by, asked: { kind: 'name', text: longText(at) } })
+      // A name out of a list: short, but cut out of a long text.
+      const [text = ''] = `${at} not a tool at all,${longText(at)}`.split(',')
+      calls.called({ ...FAILED, by, asked: { kind: 'name', text } })
+      const answer = new Fault('upstream_protocol', longText(at))
+      calls.called({ ...FAILED, by, sent: { params: {}, answer } })
+    }
+  })
+  assert.ok(grown < 2e6, `${grown} bytes`)
+  const [first, second, third] = calls.after(0).map(({ call }) => call.why)
+  assert.match(first ?? '', /^Nothing here is called "0 é long text .{86}"\.$/)
+  assert.equal(second, 'Nothing here is called "0 not a tool at all".')
+  assert.match(third ?? '', /^upstream_protocol: 0 é long text /)
+  assert.equal(third?.length, 400)
 })

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
 import { SCRIPTS } from '../../core/catalog/router-config.ts'
 import type { ConsoleCall, ConsolePayload } from '../../core/console/shapes.ts'
+import { cut } from '../../core/cut.ts'
 import { Fault } from '../../core/errors.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
 import { PROFILES } from '../meta/profiles/profiles.ts'
@@ -178,11 +179,11 @@ function tokensOf({ sent }: CallRecord): number | undefined {
 /** Why a call failed, as a sentence. */
 function whyOf({ sent, limited, asked, outcome }: CallRecord): string | undefined {
   if (limited) return `The limit of ${limited.text} was reached.`
-  if (asked) return `Nothing here is called "${asked.text.slice(0, MAX_NAME_CHARACTERS)}".`
+  if (asked) return `Nothing here is called "${cut(asked.text, MAX_NAME_CHARACTERS)}".`
   if (outcome === 'rejected')
     return 'The gateway refused it before it was sent: its arguments do not fit the tool.'
   if (sent?.answer instanceof Fault)
-    return `${sent.answer.code}: ${sent.answer.message}`.slice(0, MAX_REASON_CHARACTERS)
+    return cut(`${sent.answer.code}: ${sent.answer.message}`, MAX_REASON_CHARACTERS)
   const code = sent?.answer.error?.code
   if (code !== undefined) return `The server answered with the JSON-RPC error ${code}.`
   return outcome === 'tool_error' ? 'The tool itself answered with an error.' : undefined

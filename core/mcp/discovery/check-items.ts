@@ -1,5 +1,6 @@
 /** Separates valid items of a list from invalid ones, so that an invalid item does not invalidate the list. Pure. */
 import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
+import { cut } from '../../cut.ts'
 import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
 import type { Era } from '../protocol/revisions.ts'
@@ -21,7 +22,7 @@ export function checkTools(
     const reason =
       toolReason(item, era) ?? (tools.has(name ?? '') ? 'duplicate name: the first one is used' : undefined)
     if (reason === undefined) tools.set(name ?? '', toolOf(item as JsonObject & { name: string }))
-    else invalid.push({ ...(name === undefined ? {} : { name: name.slice(0, MAX_NAME_CHARACTERS) }), reason })
+    else invalid.push({ ...(name === undefined ? {} : { name: cut(name, MAX_NAME_CHARACTERS) }), reason })
   }
   return { tools: [...tools.values()].sort((a, b) => compare(a.name, b.name)), invalid }
 }

@@ -1,5 +1,6 @@
 /** Names of clients for logs: bounded, on one line, and without secrets that would allow impersonation. Pure. */
 import { hash } from 'node:crypto'
+import { cut } from '../../cut.ts'
 import { isObject } from '../../json.ts'
 
 const MAX_NAME_CHARACTERS = 64
@@ -33,6 +34,6 @@ export function readName(written: string | undefined): string | undefined {
 /** Removes control, format and unassigned characters, including line breaks. */
 function bounded(name: string): string | undefined {
   if (PLAIN.test(name)) return name
-  const clean = name.slice(0, 4 * MAX_NAME_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}\uFFFD]/gu, '')
+  const clean = cut(name, 4 * MAX_NAME_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}\uFFFD]/gu, '')
   return clean.slice(0, MAX_NAME_CHARACTERS).toWellFormed().trim() || undefined
 }

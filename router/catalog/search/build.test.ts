@@ -1,6 +1,7 @@
 /** Tests of the index as its users see it: what is found, what is hidden, what is reused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { grownBytes, longText } from '../../../test/support/memory.ts'
 import { buildIndex, type LexicalIndex, runSliced } from './build.ts'
 import type { SearchDocument, SearchIndex } from './search-index.ts'
 
@@ -153,6 +154,15 @@ test('a build can be interrupted after every step and gives the same index', asy
   })
   assert.ok(pauses > documents.length)
   assert.deepEqual(sliced.search('issue', { limit: 5 }), index.search('issue', { limit: 5 }))
+})
+
+test('the text of a query that is encoded and cached does not keep the long query that it was cut from', () => {
+  const texts: string[] = []
+  const grown = grownBytes(() => {
+    for (let at = 0; at < 20; at++) texts.push(index.queryText(longText(at)))
+  })
+  assert.ok(grown < 2e6, `${grown} bytes`)
+  assert.match(texts[0] ?? '', /^0 é long text /)
 })
 
 function tool(

@@ -1,4 +1,5 @@
 /** Builds a search index step by step, and reuses parts of an earlier one. Pure. */
+import { cut } from '../../../core/cut.ts'
 import { buildCorpus, type Corpus } from './corpus.ts'
 import { createQueryCorrector } from './correct-query.ts'
 import { createExplain } from './explain.ts'
@@ -75,7 +76,7 @@ function indexOf({
       return { hits, total, ...(absent && { absent }) }
     },
     queryText: query => {
-      const bounded = query.slice(0, MAX_QUERY_CHARACTERS)
+      const bounded = cut(query, MAX_QUERY_CHARACTERS)
       return translate(bounded)?.text ?? correct(bounded)
     },
     explain: createExplain(corpus, lexicon, rank),

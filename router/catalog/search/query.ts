@@ -1,4 +1,5 @@
 /** A query as the index reads it: its terms, their alternatives, and the action it asks for. Pure. */
+import { cut } from '../../../core/cut.ts'
 import { type Intent, intentOf } from './intent.ts'
 import type { Lexicon } from './lexicon.ts'
 import { type ProductPlaces, productPlaces } from './product-places.ts'
@@ -33,7 +34,7 @@ export function readQuery(
   translate: Translator,
   isProduct: (term: string) => boolean,
 ): Query {
-  const bounded = text.slice(0, MAX_QUERY_CHARACTERS)
+  const bounded = cut(text, MAX_QUERY_CHARACTERS)
   const translation = translate(bounded)
   const words = wordsOf(translation?.read ?? bounded).slice(0, MAX_QUERY_WORDS)
   const terms = new Map<string, QueryTerm>()
