@@ -59,7 +59,7 @@ test('a kept call does not keep the long text of its request or of its fault', (
       const [text = ''] = `${at} not a tool at all,${longText(at)}`.split(',')
       calls.called({ ...FAILED, by, asked: { kind: 'name', text } })
       const answer = new Fault('upstream_protocol', longText(at))
-      calls.called({ ...FAILED, by, sent: { params: {}, answer } })
+      calls.called({ ...FAILED, outcome: 'upstream_error', by, sent: { params: {}, answer } })
     }
   })
   assert.ok(grown < 2e6, `${grown} bytes`)
@@ -68,4 +68,21 @@ test('a kept call does not keep the long text of its request or of its fault', (
   assert.equal(second, 'Nothing here is called "0 not a tool at all".')
   assert.match(third ?? '', /^upstream_protocol: 0 é long text /)
   assert.equal(third?.length, 400)
+})
+
+test('a refused call is kept with why it was refused', () => {
+  const calls = createCalls(createManualClock(5))
+  const by = byTool('execute_mcp_tool')
+  const busy = new Fault('upstream_busy', '64 calls wait for kit already.')
+  calls.called({ ...FAILED, by, sent: { params: {}, answer: busy } })
+  calls.called({ ...FAILED, by, scopes: ['files:write', 'files:read'] })
+  calls.called({ ...FAILED, by })
+  assert.deepEqual(
+    calls.after(0).map(({ call }) => call.why),
+    [
+      'upstream_busy: 64 calls wait for kit already.',
+      'Its caller needs a token with the scopes files:write files:read.',
+      'The gateway refused it before it was sent: its arguments do not fit the tool.',
+    ],
+  )
 })

@@ -177,13 +177,15 @@ function tokensOf({ sent }: CallRecord): number | undefined {
 }
 
 /** Why a call failed, as a sentence. */
-function whyOf({ sent, limited, asked, outcome }: CallRecord): string | undefined {
+function whyOf({ sent, limited, asked, scopes, outcome }: CallRecord): string | undefined {
   if (limited) return `The limit of ${limited.text} was reached.`
   if (asked) return `Nothing here is called "${cut(asked.text, MAX_NAME_CHARACTERS)}".`
-  if (outcome === 'rejected')
-    return 'The gateway refused it before it was sent: its arguments do not fit the tool.'
   if (sent?.answer instanceof Fault)
     return cut(`${sent.answer.code}: ${sent.answer.message}`, MAX_REASON_CHARACTERS)
+  if (scopes)
+    return cut(`Its caller needs a token with the scopes ${scopes.join(' ')}.`, MAX_REASON_CHARACTERS)
+  if (outcome === 'rejected')
+    return 'The gateway refused it before it was sent: its arguments do not fit the tool.'
   const code = sent?.answer.error?.code
   if (code !== undefined) return `The server answered with the JSON-RPC error ${code}.`
   return outcome === 'tool_error' ? 'The tool itself answered with an error.' : undefined
