@@ -27,3 +27,15 @@ test('the advice for a server that cannot be used leads to what helps', () => {
     ],
   )
 })
+
+test('a server with invalid tools is listed with the count of all of them', () => {
+  const invalid = [{ name: 'a', reason: 'no schema' }]
+  const messages = [{}, { moreInvalid: 41 }].map(more => {
+    const [problem] = serverProblems([{ ...server('ready', ''), invalid, ...more }], [])
+    return problem?.message
+  })
+  assert.deepEqual(messages, [
+    '1 of its tools cannot be used: a: no schema',
+    '42 of its tools cannot be used: a: no schema',
+  ])
+})

@@ -45,7 +45,7 @@ function downOf({ name, state, reason = state, message = '' }: ConsoleServer): S
 }
 
 function lesserOf(server: ConsoleServer): ServerProblem[] {
-  const { name, changes, hiddenText, invalid, list, load, incomplete } = server
+  const { name, changes, hiddenText, invalid, moreInvalid = 0, list, load, incomplete } = server
   const found: ServerProblem[] = []
   if (changes)
     found.push({
@@ -84,7 +84,7 @@ function lesserOf(server: ConsoleServer): ServerProblem[] {
     found.push({
       server: name,
       reason: 'InvalidTools',
-      message: `${invalid.length} of its tools cannot be used: ${bad.name ?? '?'}: ${bad.reason}`,
+      message: `${invalid.length + moreInvalid} of its tools cannot be used: ${bad.name ?? '?'}: ${bad.reason}`,
       todo: 'Tell the author of the server.',
       tab: 'tools',
     })

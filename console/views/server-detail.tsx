@@ -164,7 +164,7 @@ function Strip({ server: { history } }: { server: ConsoleServer }) {
   )
 }
 
-function Tools({ server: { name, invalid } }: { server: ConsoleServer }) {
+function Tools({ server: { name, invalid, moreInvalid } }: { server: ConsoleServer }) {
   const { get, known } = useStore()
   const loaded = useLoaded('tools', () => get<ConsoleTool[]>('tools'), listsVersion(known.value.state))
   return (
@@ -177,6 +177,7 @@ function Tools({ server: { name, invalid } }: { server: ConsoleServer }) {
               <span class="message">{plain(reason, 300)}</span>
             </li>
           ))}
+          {moreInvalid !== undefined && <li class="note">and {count(moreInvalid)} more</li>}
         </ul>
       )}
       <Content of={loaded}>

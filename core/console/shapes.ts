@@ -60,7 +60,9 @@ export type ConsoleServer = {
   templates: number
   prompts: number
   protocol?: string
+  /** The first invalid tools, and how many more there are. */
   invalid: { name?: string; reason: string }[]
+  moreInvalid?: number
   incomplete: ServerCatalog['incomplete']
   changes?: ToolChanges & { pin?: 'Warn' | 'Hold' }
   hiddenText?: HiddenText

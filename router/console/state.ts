@@ -1,4 +1,5 @@
 /** The state of a gateway and of its servers, as one caller of the console sees them. Pure. */
+import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { ConsoleServer, ConsoleState } from '../../core/console/shapes.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Catalog } from '../catalog/catalog.ts'
@@ -9,6 +10,9 @@ import type { PoolMemberStatus } from '../upstream/pool-member.ts'
 import type { CatalogDigest } from './catalog-digest.ts'
 import type { ConsoleHost } from './host.ts'
 import type { ServerPast } from './server-past.ts'
+
+/** A page that gets too much at once is cut off. */
+const MAX_INVALID = 20
 
 export type StateFacts = {
   host: Pick<ConsoleHost, 'state' | 'server' | 'placement' | 'actions' | 'distinguishesCallers'>
@@ -89,7 +93,7 @@ export function serversOf(catalog: Catalog, { host, members, past }: StateFacts)
       templates: part?.templates.length ?? 0,
       prompts: part?.prompts.length ?? 0,
       protocol: list?.protocol,
-      invalid: whole ? (list?.invalid ?? []) : [],
+      ...invalidOf(whole ? list : undefined),
       incomplete: whole ? (list?.incomplete ?? []) : [],
       changes: whole ? observed?.changes : undefined,
       hiddenText: whole ? observed?.hiddenText : undefined,
@@ -103,4 +107,11 @@ export function serversOf(catalog: Catalog, { host, members, past }: StateFacts)
       ...(whole ? past.of(server.name) : { recent: { calls: 0, errors: 0 }, history: [] }),
     }
   })
+}
+
+function invalidOf({
+  invalid = [],
+}: Partial<ServerCatalog> = {}): Pick<ConsoleServer, 'invalid' | 'moreInvalid'> {
+  const more = invalid.length - MAX_INVALID
+  return { invalid: invalid.slice(0, MAX_INVALID), ...(more > 0 && { moreInvalid: more }) }
 }
