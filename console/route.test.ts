@@ -22,3 +22,8 @@ test('any URL shows a page', () => {
   for (const hash of ['', '#', '#/', '#/nothing', '#/servers/%E0%A4%A', '#////?a=b&&'])
     assert.ok(PAGES.includes(readRoute(hash).page), hash)
 })
+
+test('half of a character in a name or a choice, which no URL can have, breaks no link', () => {
+  const hash = hashOf({ page: 'tools', item: 'kit:bad_\uD800', chosen: { filter: '\uDC00' } })
+  assert.deepEqual(readRoute(hash), { page: 'tools', item: 'kit:bad_\uFFFD', chosen: { filter: '\uFFFD' } })
+})

@@ -29,7 +29,7 @@ export function readRoute(hash: string): Route & { page: Page } {
 /** Leaves out empty choices. */
 export function hashOf({ page, item, chosen = {} }: Partial<Route> & { page: Page }): string {
   const query = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value !== '')).toString()
-  const place = item === undefined ? '' : `/${encodeURIComponent(item)}`
+  const place = item === undefined ? '' : `/${encodeURIComponent(item.toWellFormed())}`
   return `#/${page}${place}${query === '' ? '' : `?${query}`}`
 }
 

@@ -18,6 +18,8 @@ const PAGES = [
   '/overview',
   '/servers',
   '/servers/hostile',
+  '/tools',
+  '/tools/hostile%3Ahalf_%EF%BF%BD',
   '/servers/hostile?tab=manifest',
   '/tools/hostile%3Amarkup',
   '/tools/hostile%3Abidi',

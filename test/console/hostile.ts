@@ -39,6 +39,7 @@ const HOSTILE = [
     description: MEGABYTE,
     inputSchema: { type: 'object', properties: { a: { type: 'string', description: MEGABYTE } } },
   },
+  { name: 'half_\uD800', description: 'half \uDC00 of a character', inputSchema: { type: 'object' } },
   { name: `long_${'x'.repeat(120)}`, description: 'x'.repeat(5_000), inputSchema: { type: 'object' } },
 ]
 
@@ -57,6 +58,7 @@ export function hostileServer(more: number): { spec: object; remove(): void } {
     instructions: MARKUP,
     capabilities: { tools: {}, resources: {} },
     tools: [...HOSTILE, ...others],
+    resources: [{ uri: 'file:///half_\uD800', name: 'half \uD800' }],
   }
   writeFileSync(file, JSON.stringify(catalog))
   return {
