@@ -56,8 +56,10 @@ test('a matched word is shown as it was typed, not by its stem', () => {
 })
 
 test('the reason why a tool is not in an answer is shown', () => {
-  const why = (path: string, facts: Partial<{ isKnown: boolean; hiddenState: string }> = {}) =>
-    whyNot(explained, path, 1, { isKnown: true, ...facts })
+  const why = (
+    path: string,
+    facts: Partial<{ isKnown: boolean; isHeld: boolean; hiddenState: string }> = {},
+  ) => whyNot(explained, path, 1, { isKnown: true, ...facts })
   assert.match(why('git:git_log'), /^It is found: number 1, with a score of 0.90. It lacks "history".$/)
   assert.match(
     why('git:git_show'),
@@ -66,6 +68,7 @@ test('the reason why a tool is not in an answer is shown', () => {
   assert.match(why('git:git_add'), /^It is not among the first 2/)
   assert.match(why('git:git_add', { hiddenState: 'failed' }), /^Its server is failed/)
   assert.match(why('git:git_add', { isKnown: false, hiddenState: 'failed' }), /^Its server is failed/)
+  assert.match(why('git:git_add', { isHeld: true }), /^It is held until its change is approved/)
   assert.match(why('git:nothing', { isKnown: false }), /^There is no tool "git:nothing" here/)
 })
 

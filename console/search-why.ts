@@ -70,10 +70,11 @@ export function whyNot(
   explained: Explained,
   path: string,
   limit: number,
-  facts: { isKnown: boolean; hiddenState?: string },
+  facts: { isKnown: boolean; isHeld?: boolean; hiddenState?: string },
 ): string {
   const rank = explained.hits.findIndex(hit => pathOf(hit) === path)
   const hit = explained.hits[rank]
+  if (facts.isHeld) return 'It is held until its change is approved: until then agents do not find it.'
   if (facts.hiddenState !== undefined)
     return `Its server is ${facts.hiddenState}: until this changes, agents do not find its tools.`
   if (!facts.isKnown) return `There is no tool "${path}" here, or this caller may not see it.`

@@ -28,7 +28,7 @@ export function ToolDetail({ path }: { path: string }) {
 }
 
 function Detail({ tool }: { tool: ConsoleToolDetail }) {
-  const { definition, title, notes, server, tokens, seen, path, declaration, inScripts } = tool
+  const { definition, title, notes, server, tokens, path, held } = tool
   const { inputSchema } = definition
   const form = useMemo(() => formOf(isObject(inputSchema) ? inputSchema : {}), [inputSchema])
   const description = typeof definition.description === 'string' ? definition.description : ''
@@ -40,16 +40,20 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
         <Link page="servers" item={server}>
           {plain(server)}
         </Link>
-        {notes.length > 0 && ` · annotated as ${notes.join(', ')}`} · {count(tokens)} tokens
+        {notes.length > 0 && ` · annotated as ${notes.join(', ')}`}
+        {!held && ` · ${count(tokens)} tokens`}
       </p>
+      {held && <p class="problem">It is held until its change is approved: agents do not find it.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
       <p class="description" tabIndex={0}>
         {plain(description, 20_000) || 'It has no description, so searches find it only by its name.'}
       </p>
       <div class="actions">
-        <Link page="try" item={path} class="button primary">
-          Try it
-        </Link>
+        {!held && (
+          <Link page="try" item={path} class="button primary">
+            Try it
+          </Link>
+        )}
         <Link
           page="search"
           chosen={{ query: description.split(/[.\n]/)[0]?.slice(0, 120) || path, tool: path }}
@@ -62,20 +66,27 @@ function Detail({ tool }: { tool: ConsoleToolDetail }) {
         <h2 id="parameters">Arguments</h2>
         <Parameters form={form} />
       </section>
-      <section aria-labelledby="seen">
-        <h2 id="seen">What agents see</h2>
-        <p class="note">
-          In the profile {declaration.profile} this tool costs {count(seen.tokens)} tokens, once, when a
-          search finds it; its original definition would cost {count(tokens)} in every request. Parts that a
-          budget cuts are marked as folded.
-        </p>
-        <div class="beside">
-          <Json title={`Agents: ${count(seen.tokens)} tokens`} value={seen.definition} />
-          <Json title={`Original: ${count(tokens)} tokens`} value={definition} />
-        </div>
-        {inScripts !== undefined && <Text title="In scripts" text={inScripts} />}
-      </section>
+      <Seen tool={tool} />
     </>
+  )
+}
+
+function Seen({ tool: { definition, tokens, seen, declaration, inScripts } }: { tool: ConsoleToolDetail }) {
+  if (!seen) return <Json title="Definition" value={definition} />
+  return (
+    <section aria-labelledby="seen">
+      <h2 id="seen">What agents see</h2>
+      <p class="note">
+        In the profile {declaration.profile} this tool costs {count(seen.tokens)} tokens, once, when a search
+        finds it; its original definition would cost {count(tokens)} in every request. Parts that a budget
+        cuts are marked as folded.
+      </p>
+      <div class="beside">
+        <Json title={`Agents: ${count(seen.tokens)} tokens`} value={seen.definition} />
+        <Json title={`Original: ${count(tokens)} tokens`} value={definition} />
+      </div>
+      {inScripts !== undefined && <Text title="In scripts" text={inScripts} />}
+    </section>
   )
 }
 

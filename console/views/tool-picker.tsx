@@ -16,9 +16,9 @@ export function ToolPicker({ path }: { path?: string }) {
   const version = listsVersion(known.value.state)
   const loaded = useLoaded(isOpen ? 'tools' : undefined, () => get<ConsoleTool[]>('tools'), version)
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const fits = ({ path, title = '', summary }: ConsoleTool) => {
+  const fits = ({ path, title = '', summary, held }: ConsoleTool) => {
     const all = `${path} ${title} ${summary}`.toLowerCase()
-    return words.every(word => all.includes(word))
+    return !held && words.every(word => all.includes(word))
   }
   return (
     <div class="picker">

@@ -139,7 +139,8 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
   const key = path === '' ? undefined : 'tools'
   const version = listsVersion(known.value.state)
   const { value: tools } = useLoaded(key, () => get<ConsoleTool[]>('tools'), version)
-  const isKnown = tools?.some(one => one.path === path) ?? false
+  const named = tools?.find(one => one.path === path)
+  const [isKnown, isHeld] = [named !== undefined, named?.held]
   const server = known.value.servers.get(path.split(':')[0] ?? '')
   const hiddenState = server?.hidden ? server.state : undefined
   const similar = isKnown ? [] : (tools ?? []).filter(one => one.path.includes(path)).slice(0, MAX_OFFERED)
@@ -168,7 +169,7 @@ function WhyNot({ explained, limit }: { explained: Explained; limit: number }) {
         </ul>
       )}
       {tools && path !== '' && similar.length === 0 && (
-        <p role="status">{plain(whyNot(explained, path, limit, { isKnown, hiddenState }))}</p>
+        <p role="status">{plain(whyNot(explained, path, limit, { isKnown, isHeld, hiddenState }))}</p>
       )}
     </div>
   )

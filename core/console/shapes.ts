@@ -210,8 +210,8 @@ export type ConsoleTool = {
 
 export type ConsoleToolDetail = ConsoleTool & {
   definition: JsonObject
-  /** The definition as one search shows it that finds only this tool, and its tokens. */
-  seen: { definition: JsonObject; tokens: number }
+  /** The definition as one search shows it that finds only this tool, and its tokens. Absent: the tool is held. */
+  seen?: { definition: JsonObject; tokens: number }
   declaration: { profile: Profile; name: string; listedName: string }
   /** With code mode: as scripts call it, as TypeScript. */
   inScripts?: string

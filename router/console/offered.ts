@@ -16,26 +16,33 @@ export function toolsOf(catalog: Catalog): ConsoleTool[] {
   const held = [...new Set(catalog.heldByName.values())]
   return [
     ...catalog.tools.map(route => lineOf(catalog, route)),
-    ...held.map(route => ({ ...lineOf(catalog, { ...route, tokens: 0 }), held: true })),
+    ...held.map(route => heldLine(catalog, route)),
   ]
 }
 
-/** One tool with its definition as agents see it. Undefined if the catalog does not have it. */
+/** One tool with its definition, also as agents see it unless it is held. Undefined if the catalog does not have it. */
 export function toolDetailOf(catalog: Catalog, path: string): ConsoleToolDetail | undefined {
   const route = catalog.toolByName.get(path)
-  if (!route) return undefined
+  const held = catalog.heldByName.get(path)
+  if (!route) return held && { ...heldLine(catalog, held), ...definedIn(catalog, held) }
   const { profile } = catalog.config
   const seen = profile === 'direct' ? listedIn(route) : foundIn(catalog, route)
   return {
     ...lineOf(catalog, route),
-    definition: route.definition,
+    ...definedIn(catalog, route),
     seen,
-    declaration: {
-      profile,
-      name: profile === 'direct' ? route.listedName : route.path,
-      listedName: route.listedName,
-    },
     ...(catalog.config.code && { inScripts: toolDeclaration({ catalog }, route) }),
+  }
+}
+
+/** The definition of a tool, and the names by which agents call it. */
+function definedIn(
+  { config: { profile } }: Catalog,
+  { definition, path, listedName }: HeldRoute | ToolRoute,
+) {
+  return {
+    definition,
+    declaration: { profile, name: profile === 'direct' ? listedName : path, listedName },
   }
 }
 
@@ -67,6 +74,10 @@ export function resourcesOf(catalog: Catalog): ConsoleResource[] {
     ...catalog.resources.filter(shown).map(route => line(route, false)),
     ...catalog.templates.filter(shown).map(route => line(route, true)),
   ].slice(0, MAX_RESOURCES)
+}
+
+function heldLine(catalog: Catalog, route: HeldRoute): ConsoleTool {
+  return { ...lineOf(catalog, { ...route, tokens: 0 }), held: true }
 }
 
 function lineOf(catalog: Catalog, route: (ToolRoute | HeldRoute) & { tokens: number }): ConsoleTool {

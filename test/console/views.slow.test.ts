@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import type { ConsoleCall, ConsoleEvents, ConsoleTool } from '../../core/console/shapes.ts'
 import { scriptCommand } from '../support/manifests.ts'
 import { MCP_HEADERS, requestBody } from '../support/mcp.ts'
@@ -135,6 +136,8 @@ test('changed tools can be approved after the page has shown what changed', {
     ((await askAs(gateway)('tools')).body as ConsoleTool[]).find(({ name }) => name === 'read')?.held,
     true,
   )
+  await assertHeld(page, gateway.base, 'files:read')
+  await visit(page, gateway.base, '/overview')
   await page.getByRole('link', { name: 'Review the changes and approve them.' }).click()
   await page.getByRole('button', { name: 'Approve exactly this' }).click()
   await page.getByRole('tab', { name: 'Changes' }).waitFor({ state: 'detached' })
@@ -218,4 +221,17 @@ async function firstEvents(
     return { text, calls: (JSON.parse(found[1] ?? '') as ConsoleEvents['calls']).calls }
   }
   throw new Error('the stream ended')
+}
+
+/** The page of a held tool shows its definition, a search says that it is held, and it is not offered for a call. */
+async function assertHeld(page: Page, base: string, path: string): Promise<void> {
+  await visit(page, base, `/tools/${encodeURIComponent(path)}`)
+  await page.getByText('It is held until its change is approved').waitFor()
+  await page.getByText('and sends it away').first().waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Try it' }).count(), 0)
+  await page.getByRole('link', { name: 'How it is found' }).click()
+  await page.getByText('It is held until its change is approved').waitFor()
+  await visit(page, base, '/try')
+  await page.getByRole('button', { name: 'files:write' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: path }).count(), 0)
 }
