@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import type { ConsolePoint } from '../core/console/shapes.ts'
 import { chartsOf, pointsOf } from './series.ts'
 
+const HOUR_MS = 3_600_000
+
 const point = (at: number, more: Partial<ConsolePoint> = {}): ConsolePoint => ({
   ...{ at, spanMs: 5_000, calls: {}, direct: 0, served: 0, searches: 0, active: 0, waiting: 0, open: 0 },
   ...more,
@@ -29,10 +31,19 @@ test('every line of a chart has a value for every time, or a gap if nothing was 
 })
 
 test('each range is drawn with its own number of points', () => {
-  const points = Array.from({ length: 360 }, (_none, at) => point(at))
-  const long = Array.from({ length: 288 }, (_none, at) => point(at))
+  const points = Array.from({ length: 360 }, (_none, at) => point(at * 5_000))
+  const long = Array.from({ length: 288 }, (_none, at) => point(at * 300_000))
   assert.deepEqual(
     ['15m', '1h', '24h'].map(range => pointsOf(range, points, long).length),
     [180, 12, 288],
   )
+})
+
+test('points of before a pause, in which the machine slept or the gateway did not run, are not drawn', () => {
+  const night = [point(1_000), point(6_000)]
+  const morning = [point(8 * HOUR_MS), point(8 * HOUR_MS + 5_000)]
+  assert.deepEqual(pointsOf('15m', [...night, ...morning], []), morning)
+  const long = [point(HOUR_MS), point(8 * HOUR_MS)]
+  assert.deepEqual(pointsOf('1h', [], long), long.slice(1))
+  assert.deepEqual(pointsOf('24h', [], [...long, point(26 * HOUR_MS)]).length, 2)
 })

@@ -1,6 +1,7 @@
 /** The start page: what the tools cost, what needs attention, and how to connect. */
 import type { ConsoleGateway, ConsolePoint, ConsoleState } from '../../core/console/shapes.ts'
 import { count, counted, plain, saving } from '../format.ts'
+import { pointsOf } from '../series.ts'
 import { type ServerProblem, serverProblems } from '../server-problems.ts'
 import { useStore } from '../store.ts'
 import { Bar, Command, Empty, Link } from './parts.tsx'
@@ -105,7 +106,7 @@ function Attention({ wrong }: { wrong: readonly ServerProblem[] }) {
 }
 
 function Recent({ points }: { points: readonly ConsolePoint[] }) {
-  const last = points.slice((-SPARK_MINUTES * 60) / 5)
+  const last = pointsOf('15m', points, [])
   const sum = ({ calls }: ConsolePoint) => Object.values(calls).reduce((total, one) => total + one, 0)
   const wrong = (point: ConsolePoint) => sum(point) - (point.calls.ok ?? 0) - (point.calls.cancelled ?? 0)
   const bars = Array.from({ length: (SPARK_MINUTES * 60) / 5 / POINTS_PER_BAR }, (_none, at) => {
