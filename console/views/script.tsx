@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { count, counted, duration, plain } from '../format.ts'
 import { runsScripts } from '../live.ts'
 import { scriptToolIn } from '../mcp.ts'
+import { exactJson } from '../schema-form.ts'
 import { reportOf, type ScriptReport, type TimelineCall, timelineOf } from '../script.ts'
 import { unlessBlocked, useStore } from '../store.ts'
 import { type Stage, send } from './calling.ts'
@@ -237,8 +238,10 @@ function Waterfall({ calls }: { calls: readonly TimelineCall[] }) {
 function inputOf(text: string): { value?: JsonValue; problem?: string } {
   if (text.trim() === '') return {}
   try {
-    return { value: JSON.parse(text) }
+    return { value: exactJson(text) }
   } catch (error) {
+    if (error instanceof RangeError)
+      return { problem: 'The input has a number that would be rounded: write it as a text.' }
     return { problem: `The input is not JSON: ${(error as Error).message}` }
   }
 }

@@ -104,6 +104,8 @@ test('a failed script shows its line and the calls that were made', { skip }, as
   assert.match((await page.locator('.answer').textContent()) ?? '', /TypeError.*Before it: 1 call/s)
   await page.getByLabel(/^input/).fill('{')
   await page.getByText('The input is not JSON').waitFor()
+  await page.getByLabel(/^input/).fill('{"id": 9007199254740993}')
+  await page.getByText('The input has a number that would be rounded').waitFor()
   assert.ok(await page.getByRole('button', { name: 'Run' }).isDisabled())
   assert.deepEqual(await violationsOf(page), [])
   await end()
