@@ -1,16 +1,15 @@
 /** Sends the events of one open page: first the whole state, then its changes; calls as they happen, up to a limit; new points. */
 import type { ServerResponse } from 'node:http'
-import type { Clock, Timer } from '../../core/async.ts'
+import type { Clock } from '../../core/async.ts'
 import type { ConsoleCall, ConsoleEvents } from '../../core/console/shapes.ts'
 import { HEARTBEAT_MS } from '../../core/mcp/server/heartbeats.ts'
 import { HEARTBEAT, STREAM_HEAD, whenClosed } from '../../core/mcp/server/post-response.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isOwn, type KeptCall } from './calls.ts'
 import type { ConsoleFeed } from './feed.ts'
-import { type StateFacts, seesAll, serversOf, stateOf } from './state.ts'
+import { type Looks, repeat, type Sight } from './looks.ts'
+import { type StateFacts, seesAll, stateOf } from './state.ts'
 
-/** How often the state is compared with what the page has. */
-export const LOOK_MS = 500
 /** New calls are sent together after this time, at most MAX_CALLS_PER_FRAME of them; the others are only counted. */
 export const FRAME_MS = 250
 export const MAX_CALLS_PER_FRAME = 20
@@ -19,7 +18,7 @@ const MAX_UNSENT_BYTES = 4 << 20
 
 export type EventStreamOptions = {
   feed: ConsoleFeed
-  facts: () => StateFacts
+  looks: Looks
   host: StateFacts['host']
   /** What the page's caller sees now; undefined before the first catalog. */
   seen: () => Catalog | undefined
@@ -60,14 +59,13 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
     if (fresh.points.length > 0) send('points', fresh)
   }
   raw.writeHead(200, [...STREAM_HEAD, ...options.headers])
-  const sendChanges = stateSender(options, send)
-  sendChanges()
+  const stopLooking = options.looks(stateSender(options, send))
   const before = calls.after(known.seq).filter(maySee)
   waiting.push(...before.map(({ call }) => call))
   sendCalls()
   sendPoints()
   const stops = [
-    repeat(clock, LOOK_MS, sendChanges),
+    stopLooking,
     repeat(clock, FRAME_MS, sendCalls),
     repeat(clock, HEARTBEAT_MS, () => {
       // It may have been ended while the page does not read.
@@ -88,24 +86,24 @@ export function streamEvents(raw: ServerResponse, options: EventStreamOptions): 
 type Send = <Name extends keyof ConsoleEvents>(event: Name, data: ConsoleEvents[Name]) => void
 
 /** Sends the state where it differs from what was sent, and of the servers only those that changed. */
-function stateSender({ seen, facts }: EventStreamOptions, send: Send): () => void {
+function stateSender({ seen }: EventStreamOptions, send: Send): (sight: Sight) => void {
   let state = ''
-  let servers: ReadonlyMap<string, string> | undefined
-  return () => {
+  let servers: ReturnType<Sight['serversOf']> | undefined
+  return ({ facts, serversOf }) => {
     const catalog = seen()
     if (!catalog) return
-    const now = facts()
-    const next = stateOf(catalog, now)
+    const next = stateOf(catalog, facts)
     const nextText = JSON.stringify(next)
     if (nextText !== state) send('state', next)
     state = nextText
-    const all = serversOf(catalog, now).map(server => [server, JSON.stringify(server)] as const)
-    const changed = all.filter(([{ name }, text]) => servers?.get(name) !== text).map(([server]) => server)
-    const texts = new Map(all.map(([{ name }, text]) => [name, text]))
-    const gone = [...(servers?.keys() ?? [])].filter(name => !texts.has(name))
+    const all = serversOf(catalog)
+    const changed = [...all.values()]
+      .filter(({ server: { name }, text }) => servers?.get(name)?.text !== text)
+      .map(({ server }) => server)
+    const gone = [...(servers?.keys() ?? [])].filter(name => !all.has(name))
     if (!servers || changed.length + gone.length > 0)
       send('servers', { whole: servers === undefined, changed, gone })
-    servers = texts
+    servers = all
   }
 }
 
@@ -118,15 +116,4 @@ function isWhole(catalog: Catalog | undefined, host: EventStreamOptions['host'])
 function readEventId(id: string | undefined): { run: string; seq: number; at: number } | undefined {
   const [, run = '', seq, at] = /^([0-9a-f-]{36})\.(\d{1,15})\.(\d{1,15})$/.exec(id ?? '') ?? []
   return run === '' ? undefined : { run, seq: Number(seq), at: Number(at) }
-}
-
-/** Calls a function every `ms`. Returns the function that stops it. */
-function repeat(clock: Clock, ms: number, run: () => void): () => void {
-  let timer: Timer
-  const turn = () => {
-    timer = clock.after(ms, turn)
-    run()
-  }
-  timer = clock.after(ms, turn)
-  return () => timer.cancel()
 }

@@ -2,6 +2,8 @@
 import type { PortsOptions } from '../ports.ts'
 import { createCatalogDigest } from './catalog-digest.ts'
 import type { ConsoleHost } from './host.ts'
+import { createLooks } from './looks.ts'
+import { createProfileTokens } from './profile-tokens.ts'
 import type { ConsoleRoutes } from './routes.ts'
 
 /** Throws an Error if the router keeps nothing for a console. */
@@ -13,14 +15,15 @@ type RouterParts = Pick<ConsoleRoutes, 'access' | 'identify' | 'openRequests'> &
 export function consoleRoutes(given: PortsOptions, parts: RouterParts): RoutesFor {
   const { feed, served, pool, metrics, semantic, audit, clock, options } = given
   const { access, identify, openRequests, failedLogins } = parts
-  const digestOf = createCatalogDigest()
+  const [digestOf, profileTokens] = [createCatalogDigest(), createProfileTokens()]
   return host => {
     if (!feed || !failedLogins) throw new Error('this router keeps nothing for a console')
     const facts = () => {
       const [search, tokens, members] = [semantic.status(), metrics.tokens(), pool.status()]
-      return { host, past: feed.past, search, tokens, members, digestOf }
+      return { host, past: feed.past, search, tokens, members, digestOf, profileTokens }
     }
     const shared = { access, identify, openRequests, failedLogins, audit, clock, log: options.log }
-    return { ...shared, host, feed, encodeQuery: semantic.encodeQuery, facts, current: served.current }
+    const looks = createLooks(clock, facts)
+    return { ...shared, host, feed, encodeQuery: semantic.encodeQuery, looks, current: served.current }
   }
 }

@@ -19,7 +19,7 @@ import { AUDIT_BLOCKED, type Identify } from '../http/mcp-route.ts'
 import type { OpenRequests } from '../http/open-requests.ts'
 import { type AnswersOptions, answerPost, createAnswers } from './answers.ts'
 import { streamEvents } from './event-stream.ts'
-import type { StateFacts } from './state.ts'
+import type { Looks } from './looks.ts'
 
 export type ConsoleRoutes = AnswersOptions & {
   current: () => Catalog | undefined
@@ -28,7 +28,7 @@ export type ConsoleRoutes = AnswersOptions & {
   openRequests: Pick<OpenRequests, 'add'>
   failedLogins: FailedLogins
   audit: Pick<Audit, 'admitted' | 'decided' | 'isBlocked'>
-  facts: () => StateFacts
+  looks: Looks
   clock: Clock
   log: Log
 }
@@ -75,14 +75,14 @@ function addData(app: App, routes: ConsoleRoutes, onRequest: OnRequest): void {
       app.draining.removeEventListener('abort', end)
     })
     routes.openRequests.add(raw, identity, request.headers.authorization)
-    const { current, access, feed, facts, host, clock } = routes
+    const { current, access, feed, looks, host, clock } = routes
     const seen = () => {
       const catalog = current()
       return catalog && access(catalog, identity)
     }
     const lastEventId = String(request.headers['last-event-id'] ?? '')
     const headers = Object.entries(CONSOLE_HEADERS).flat()
-    streamEvents(raw, { feed, facts, host, seen, caller: identity.id, lastEventId, headers, clock })
+    streamEvents(raw, { feed, looks, host, seen, caller: identity.id, lastEventId, headers, clock })
     return reply
   })
 }

@@ -3,12 +3,12 @@ import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
 import type { ConsoleServer, ConsoleState } from '../../core/console/shapes.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Catalog } from '../catalog/catalog.ts'
-import { exposedTokens } from '../meta/profiles/profiles.ts'
 import type { SearchStatus } from '../semantic/semantic.ts'
 import type { TokenUses } from '../token-use.ts'
 import type { PoolMemberStatus } from '../upstream/pool-member.ts'
 import type { CatalogDigest } from './catalog-digest.ts'
 import type { ConsoleHost } from './host.ts'
+import type { ProfileTokens } from './profile-tokens.ts'
 import type { ServerPast } from './server-past.ts'
 
 /** A page that gets too much at once is cut off. */
@@ -21,6 +21,7 @@ export type StateFacts = {
   members: readonly PoolMemberStatus[]
   past: Pick<ServerPast, 'of'>
   digestOf: CatalogDigest
+  profileTokens: ProfileTokens
 }
 
 /**
@@ -32,7 +33,8 @@ export function seesAll({ config }: Catalog, host: Pick<ConsoleHost, 'distinguis
 }
 
 /** The state of the gateway. Callers that do not see all of it get no problems, actions or sums of tokens since the start. */
-export function stateOf(catalog: Catalog, { host, search, tokens, digestOf }: StateFacts): ConsoleState {
+export function stateOf(catalog: Catalog, facts: StateFacts): ConsoleState {
+  const { host, search, tokens, digestOf, profileTokens } = facts
   const { config, totals } = catalog
   const whole = seesAll(catalog, host)
   const { direct, served, saved } = tokens
@@ -52,13 +54,7 @@ export function stateOf(catalog: Catalog, { host, search, tokens, digestOf }: St
     },
     tokens: {
       direct: totals.tokens,
-      profiles: {
-        hierarchical: exposedTokens(catalog, 'hierarchical'),
-        search: exposedTokens(catalog, 'search'),
-        registry: exposedTokens(catalog, 'registry'),
-        direct: exposedTokens(catalog, 'direct'),
-        ...(config.code && { code: exposedTokens(catalog, 'code') }),
-      },
+      profiles: profileTokens(catalog),
       sinceStart: whole ? { direct, served, saved } : { direct: 0, served: 0, saved: 0 },
     },
     search: { semantic: search.semantic, reason: whole ? search.reason : undefined, pending: search.pending },
