@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsolePoint } from '../core/console/shapes.ts'
-import { chartsOf, pointsOf } from './series.ts'
+import { pointsOf } from './points.ts'
+import { chartsOf } from './series.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,7 +1,8 @@
 /** Five charts with a common cursor, each with advice and its values as a table. */
 import { useEffect, useState } from 'preact/hooks'
 import { clock, count, duration, plain } from '../format.ts'
-import { type Chart, chartsOf, type Line, pointsOf, RANGES } from '../series.ts'
+import { pointsOf } from '../points.ts'
+import { type Chart, chartsOf, type Line, RANGES } from '../series.ts'
 import { useStore } from '../store.ts'
 import type { Plot } from './charts.tsx'
 import { Empty, Tabs } from './parts.tsx'

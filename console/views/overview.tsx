@@ -1,7 +1,7 @@
 /** The start page: what the tools cost, what needs attention, and how to connect. */
 import type { ConsoleGateway, ConsolePoint, ConsoleState } from '../../core/console/shapes.ts'
 import { count, counted, plain, saving } from '../format.ts'
-import { pointsOf } from '../series.ts'
+import { pointsOf } from '../points.ts'
 import { type ServerProblem, serverProblems } from '../server-problems.ts'
 import { useStore } from '../store.ts'
 import { Bar, Command, Empty, Link } from './parts.tsx'
