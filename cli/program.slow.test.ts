@@ -240,6 +240,9 @@ test('up runs scripts and serves the profile code only with --code', async t => 
   const space = createWorkspace()
   t.after(space.remove)
   space.write('one', scriptCommand(RUDE, 'polite', `mark-${process.pid}-code`))
+  const refused = await portolan(space.cache, 'up', space.folder, '--port', '0', '--profile', 'code')
+  assert.deepEqual([refused.code, refused.stdout], [2, ''])
+  assert.match(refused.stderr, /scripts, which are off: add --code, or set spec\.code\.enabled/)
   const script = { code: 'return tools.one.echo({ text: "ahoy" })' }
   for (const [options, names] of [
     [['--code'], ['find_tools', 'run_mcp_script']],

@@ -217,6 +217,11 @@ async function start(
     auditStream: audit && (() => audit),
     page: options.console ? await readConsolePage() : undefined,
   })
+  if (options.profile === 'code' && !gateway.catalog()?.config.code) {
+    await gateway.close()
+    const message = 'the profile code runs scripts, which are off: add --code, or set spec.code.enabled'
+    throw new CommandError(message, EXIT.usage)
+  }
   progress.say('listening', { url: gateway.url })
   return gateway
 }
