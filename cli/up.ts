@@ -14,6 +14,7 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
+import { isSendable, TOKEN_CHARACTERS } from '../router/access/bearer.ts'
 import { openAuditFile } from './audit-file.ts'
 import { clientHelp, tokenHelp } from './client-help.ts'
 import { CommandError, EXIT } from './command-error.ts'
@@ -161,8 +162,13 @@ function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | u
   if (anonymous || LOOPBACK_HOST.test(host)) return undefined
   const given = env.PORTOLAN_TOKEN
   if (given === undefined || given === '') return randomBytes(TOKEN_BYTES).toString('base64url')
-  if (given.length >= MIN_TOKEN) return given
-  throw new CommandError(`PORTOLAN_TOKEN is shorter than ${MIN_TOKEN} characters`, 2)
+  if (given.length < MIN_TOKEN)
+    throw new CommandError(`PORTOLAN_TOKEN is shorter than ${MIN_TOKEN} characters`, EXIT.usage)
+  if (isSendable(given)) return given
+  throw new CommandError(
+    `PORTOLAN_TOKEN has characters that a token cannot have: use ${TOKEN_CHARACTERS}`,
+    EXIT.usage,
+  )
 }
 
 /** The last line: the tokens that the gateway saved, if it answered anything. */

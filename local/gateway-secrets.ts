@@ -3,6 +3,7 @@ import type { SecretKey } from '../core/catalog/router-config.ts'
 import type { Problem } from '../core/errors.ts'
 import { REASON } from '../crds/conditions.ts'
 import type { McpGateway } from '../crds/gateway.ts'
+import { TOKEN_CHARACTERS } from '../router/access/bearer.ts'
 import { readTokens } from '../router/access/named-tokens.ts'
 import type { ValueResolver } from './secrets.ts'
 
@@ -55,6 +56,6 @@ function tokenProblems(secret: string, values: Record<string, string> | undefine
   }
   const { unusable } = readTokens(values)
   if (unusable.length === 0) return []
-  const message = `the tokens of ${unusable.join(', ')} are not usable: each needs 32 characters or more, or sha256: and 64 hexadecimal digits`
+  const message = `the tokens of ${unusable.join(', ')} are not usable: each needs 32 characters or more, of ${TOKEN_CHARACTERS}, or sha256: and 64 hexadecimal digits`
   return [{ reason: REASON.invalid, message, path }]
 }

@@ -33,6 +33,9 @@ export type RefusedReason =
   | 'Busy'
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
+/** What a token consists of, for people. */
+export const TOKEN_CHARACTERS = 'A-Z, a-z, 0-9, -._~+/ and = at the end'
 const MAX_TOKEN = 16_384
 
 /** The token; undefined if there is no header, or why the header is refused. Two Authorization headers arrive as one with a comma, which no token has. */
@@ -41,6 +44,11 @@ export function readBearer(authorization: string | undefined): string | Refused 
   const token = authorization.length > MAX_TOKEN ? undefined : BEARER.exec(authorization)?.[1]
   if (token !== undefined) return token
   return malformed('MalformedHeader')
+}
+
+/** Whether a caller can send this text as a token. */
+export function isSendable(token: string): boolean {
+  return TOKEN.test(token)
 }
 
 /** The refusal (400) of a header that is not a bearer token. */

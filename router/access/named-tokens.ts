@@ -1,11 +1,12 @@
 /** The named tokens of a Secret: each key is the name of a caller, each value its token or the token's hash. Pure. */
 import { hash } from 'node:crypto'
 import type { Identity } from '../../core/mcp/identity.ts'
+import { isSendable } from './bearer.ts'
 
 export type NamedTokens = {
   /** The caller that a token names. Compared by hash, so that the time of the comparison discloses nothing about the token. */
   find(token: string): Identity | undefined
-  /** Keys whose value is too short to be a token. */
+  /** Keys whose value is too short to be a token, or that no caller can send. */
   readonly unusable: readonly string[]
 }
 
@@ -39,7 +40,7 @@ export function readTokens(values: Values): NamedTokens {
   for (const [name, value] of Object.entries(values)) {
     const given = value.trim()
     const hashed = HASHED.exec(given)?.[1]?.toLowerCase()
-    if (hashed === undefined && given.length < MIN_TOKEN) unusable.push(name)
+    if (hashed === undefined && (given.length < MIN_TOKEN || !isSendable(given))) unusable.push(name)
     else byHash.set(hashed ?? hash('sha256', given, 'hex'), identityOf(name))
   }
   return { find: token => byHash.get(hash('sha256', token, 'hex')), unusable }
