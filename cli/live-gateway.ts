@@ -19,6 +19,7 @@ import { CommandError, EXIT } from './command-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
 import { mustExist } from './paths.ts'
+import { failureLines } from './server-state.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 10 * 60_000
@@ -79,7 +80,7 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
   }
 }
 
-/** Starts the command's own gateway, and waits until enough of it is up. The caller has to close it. */
+/** Starts the command's own gateway, waits until enough of it is up, and reports servers that did not start. The caller has to close it. */
 export async function runGateway(
   options: Omit<LiveOptions, 'url' | 'byMeaning'>,
   terminal: Terminal,
@@ -105,6 +106,7 @@ export async function runGateway(
     },
   })
   await untilReady(local, options.enough)
+  for (const line of failureLines(local.status())) terminal.err(terminal.errColors.yellow(line))
   return local
 }
 

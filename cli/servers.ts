@@ -2,11 +2,11 @@
 import { Command } from 'commander'
 import { hiddenTextLine } from '../core/catalog/hidden-text.ts'
 import { changesLine } from '../core/catalog/tool-changes.ts'
-import { REASON } from '../crds/conditions.ts'
 import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
 import { openGateway } from './live-gateway.ts'
 import { type OutputOption, outputOption, type UrlOption, urlOption } from './options.ts'
 import { type Cell, type Colors, count, type Terminal, table } from './output.ts'
+import { remark, wordOf } from './server-state.ts'
 
 const MAX_NAMED = 12
 
@@ -87,42 +87,10 @@ export function serverTable({ servers }: Pick<LocalStatus, 'servers'>, colors: C
   )
 }
 
-/** The state in the words of `kubectl get mcpservers`. */
-function wordOf({ state, reason, transport, discovery }: ServerStatusLine): string {
-  switch (state) {
-    case 'ready':
-      return REASON.ready
-    case 'asleep':
-      return REASON.asleep
-    case 'starting':
-      return transport === 'stdio' && discovery.at !== undefined ? REASON.waking : REASON.starting
-    case 'suspended':
-      return REASON.suspended
-    case 'authRequired':
-      return REASON.authRequired
-    case 'notAccepted':
-      return REASON.notAccepted
-    case 'failed':
-      return reason ?? 'Failed'
-  }
-}
-
 function stateCell(server: ServerStatusLine, colors: Colors): Cell {
   const { state } = server
   const word = wordOf(server)
   if (state === 'ready' || state === 'asleep') return [word, colors.green]
   if (state === 'starting') return [word, colors.yellow]
   return [word, state === 'suspended' ? colors.dim : colors.red]
-}
-
-function remark(server: ServerStatusLine): string {
-  const { reason, message, invalid, incomplete, discovery } = server
-  if (reason && message) return reason === wordOf(server) ? message : `${reason}: ${message}`
-  const parts = [
-    discovery.failure && `list not read again: ${discovery.failure.message}`,
-    invalid.length > 0 &&
-      `${invalid.length} invalid: ${invalid[0]?.name ?? '?'}: ${invalid[0]?.reason ?? ''}`,
-    ...incomplete.map(({ list, message }) => `${list}: ${message}`),
-  ]
-  return parts.filter(part => part).join('; ')
 }
