@@ -2,15 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { messageOf } from '../core/errors.ts'
-import type { JsonObject, JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { assumedIdentity, type WhoOptions, withWho } from './identity.ts'
-import { openGateway } from './live-gateway.ts'
+import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import type { Terminal } from './output.ts'
 import { answerText } from './tool-answer.ts'
 
 const STDIN = 0
+const TOOL = 'run_mcp_script'
 
 export function runCommand(terminal: Terminal): Command {
   const command = new Command('run')
@@ -35,8 +36,9 @@ export function runCommand(terminal: Terminal): Command {
           terminal,
         )
         try {
+          if (paths.length === 0) await mustRunScripts(gateway, url)
           const args: JsonObject = { code, ...(input !== undefined && { input: parseInput(input) }) }
-          const params = { name: 'run_mcp_script', arguments: args }
+          const params = { name: TOOL, arguments: args }
           const result = await gateway.request('tools/call', params)
           if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
           terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
@@ -46,6 +48,14 @@ export function runCommand(terminal: Terminal): Command {
         }
       },
     )
+}
+
+async function mustRunScripts(gateway: LiveGateway, url: string): Promise<void> {
+  const { tools } = await gateway.request('tools/list', {})
+  if (Array.isArray(tools) && tools.some(tool => isObject(tool) && tool.name === TOOL)) return
+  throw new CommandError(
+    `the gateway at ${url} runs no scripts: start it with --code, set spec.code.enabled, or give PATHs`,
+  )
 }
 
 function readScript(file: string): string {
