@@ -18,3 +18,22 @@ test('up refuses a PORTOLAN_TOKEN that no caller can send', async t => {
     assert.ok(!stderr.includes(LONG))
   }
 })
+
+test('commands refuse a token or URL whose credentials cannot be sent, without printing them', async t => {
+  const { cache, remove } = createWorkspace()
+  t.after(remove)
+  const search = (token: string, url: string) =>
+    runPortolan(['search', 'x', '--url', url], { PORTOLAN_CACHE: cache, PORTOLAN_TOKEN: token })
+  const [broken, foreign, withPassword] = await Promise.all([
+    search(`${LONG}\n${LONG}`, 'http://127.0.0.1:9'),
+    search(`${LONG}€`, 'http://127.0.0.1:9'),
+    search('', 'http://user:s3cret@127.0.0.1:9'),
+  ])
+  for (const { code, stdout, stderr } of [broken, foreign, withPassword]) {
+    assert.deepEqual([code, stdout], [2, ''], stderr)
+    assert.doesNotMatch(stderr, /xxx|s3cret/)
+  }
+  assert.match(broken.stderr, /PORTOLAN_TOKEN has characters that a token cannot have/)
+  assert.match(foreign.stderr, /PORTOLAN_TOKEN has characters that a token cannot have/)
+  assert.match(withPassword.stderr, /--url must not have credentials: .*PORTOLAN_TOKEN/)
+})

@@ -12,6 +12,7 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
+import { isSendable, TOKEN_CHARACTERS } from '../router/access/bearer.ts'
 import type { Explanation } from '../router/catalog/search/search-index.ts'
 import { USERS_PATH } from '../router/http/users-page.ts'
 import type { UserStatus } from '../router/upstream/user-members.ts'
@@ -61,15 +62,16 @@ export type LiveOptions = ManifestOptions & {
 
 /** With paths, starts the command's own gateway on any free port; without, connects to the running one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
+  const given = tokenOf(terminal)
   if (options.paths.length === 0) {
-    if (!options.as) return connectTo(options.url, terminal.env.PORTOLAN_TOKEN)
+    if (!options.as) return connectTo(options.url, given)
     const message =
       '--as needs PATHs: a gateway that runs knows its callers by their credentials; "portolan up --as" starts one'
     throw new CommandError(message, EXIT.usage)
   }
   const local = await runGateway(options, terminal)
   if (options.byMeaning) await untilEncoded(local, terminal)
-  const token = options.as ? undefined : terminal.env.PORTOLAN_TOKEN
+  const token = options.as ? undefined : given
   const live = connectTo(local.url.replace(/\/mcp$/, ''), token)
   return {
     ...live,
@@ -78,6 +80,16 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
       await local.close()
     },
   }
+}
+
+/** The token to send, if there is one. */
+function tokenOf({ env }: Terminal): string | undefined {
+  const token = env.PORTOLAN_TOKEN || undefined
+  if (token === undefined || isSendable(token)) return token
+  throw new CommandError(
+    `PORTOLAN_TOKEN has characters that a token cannot have: use ${TOKEN_CHARACTERS}`,
+    EXIT.usage,
+  )
 }
 
 /** Starts the command's own gateway, waits until enough of it is up, and reports servers that did not start. The caller has to close it. */
@@ -133,7 +145,13 @@ async function untilEncoded(local: LocalGateway, terminal: Terminal): Promise<vo
 
 function connectTo(base: string, token?: string): LiveGateway {
   const url = base.replace(/\/+$/, '').replace(/\/mcp$/, '')
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+  const parsed = URL.parse(url)
+  if (parsed?.username || parsed?.password)
+    throw new CommandError(
+      '--url must not have credentials: give the token of a caller in PORTOLAN_TOKEN',
+      EXIT.usage,
+    )
+  if (!/^https?:$/.test(parsed?.protocol ?? ''))
     throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
   const clients = new Map<Profile, Promise<SdkClient>>()
   const clientOf = (profile: Profile): Promise<SdkClient> => {
