@@ -51,6 +51,14 @@ function answer(target: string, as: string[], more: object = {}): string {
   return yes ? why : 'no'
 }
 
+function recording(): { terminal: Terminal; lines: string[] } {
+  const lines: string[] = []
+  const colors = createColors(false)
+  const write = (text: string) => lines.push(text)
+  const outputs = { out: write, err: write, errRaw: write, colors, errColors: colors }
+  return { terminal: { ...outputs, interactive: false, columns: () => 80, env: {} }, lines }
+}
+
 test('a caller may do what a rule grants whose subjects include the caller', () => {
   assert.equal(answer('a:get_x', ['group:own/dev']), 'granted by dev')
   assert.equal(answer('b:get_x', ['group:own/dev']), 'no')
@@ -109,21 +117,27 @@ test('broken manifests and missing paths are reported, and there is no answer', 
     [[space.folder], /bad\.yaml.*tittle/],
     [[file, join(space.folder, 'none.yaml')], /none\.yaml.*no such file/],
   ] as const) {
-    const lines: string[] = []
-    const colors = createColors(false)
-    const write = (text: string) => lines.push(text)
-    const terminal: Terminal = {
-      out: write,
-      err: write,
-      errRaw: write,
-      colors,
-      errColors: colors,
-      interactive: false,
-      columns: () => 80,
-      env: {},
-    }
+    const { terminal, lines } = recording()
     const args = ['call', 'bad:any', ...paths, '--as', 'anonymous']
     await assert.rejects(canCommand(terminal).parseAsync(args, { from: 'user' }), { exitCode: 2 })
     assert.match(lines.join('\n'), expected)
+  }
+})
+
+test('a target without a server is a usage error', async () => {
+  for (const [verb, target] of [
+    ['call', 'foo'],
+    ['call', ':foo'],
+    ['get', 'foo'],
+    ['read', 'files:foo'],
+    ['read', '|file:///foo'],
+  ] as const) {
+    const { terminal, lines } = recording()
+    const args = [verb, target, '.', '--as', 'anonymous']
+    await assert.rejects(canCommand(terminal).parseAsync(args, { from: 'user' }), {
+      exitCode: 2,
+      message: 'the target must be server:tool, server:prompt, or "server|uri"',
+    })
+    assert.deepEqual(lines, [])
   }
 })

@@ -41,6 +41,8 @@ export function canCommand(terminal: Terminal): Command {
     .addOption(gatewayOption())
     .addHelpText('after', HELP)
     .action(async (verb: Verb, target: string, paths: string[], options: ManifestOptions & WhoOptions) => {
+      if (targetOf(verb, target)[0] === '')
+        throw new CommandError('the target must be server:tool, server:prompt, or "server|uri"', EXIT.usage)
       const config = await configOf(paths, options, terminal)
       const identity = identityOf(options)
       const refusal = notAdmitted(config.access, identity)
@@ -104,11 +106,9 @@ export function decide(
   verb: Verb,
   target: string,
 ): { yes: boolean; why: string } {
-  const at = target.indexOf(verb === 'read' ? '|' : ':')
-  const [name, item] = verb === 'read' ? [target.slice(0, at), target.slice(at + 1)] : partsOf(target)
+  const [name, item] = targetOf(verb, target)
   const server = config.servers.find(one => one.name === name)
-  if (at < 1 || !server)
-    return { yes: false, why: `there is no server "${name}" in gateway ${config.gateway.name}` }
+  if (!server) return { yes: false, why: `there is no server "${name}" in gateway ${config.gateway.name}` }
   if (!view) return { yes: true, why: 'the gateway has no rules' }
   const grants = (rule: AccessRule) => grantsAlone(view, rule, server, grantedOf(verb, item))
   const rules = view.granting.filter(grants).map(rule => rule.name)
@@ -127,10 +127,14 @@ export function decide(
   }
 }
 
-/** Server and name of `server:name`; both empty if the text has another form. */
-function partsOf(path: string): [string, string] {
-  const { server = '', tool = '' } = parseToolPath(path) ?? {}
-  return [server, tool]
+/** The server of a target, and the name or URI of its item; both empty if the text has another form. */
+function targetOf(verb: Verb, target: string): [string, string] {
+  if (verb !== 'read') {
+    const { server = '', tool = '' } = parseToolPath(target) ?? {}
+    return [server, tool]
+  }
+  const at = target.indexOf('|')
+  return at < 1 ? ['', ''] : [target.slice(0, at), target.slice(at + 1)]
 }
 
 function grantedOf(verb: Verb, item: string): Granted {
