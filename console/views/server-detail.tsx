@@ -164,22 +164,27 @@ function Strip({ server: { history } }: { server: ConsoleServer }) {
   )
 }
 
-function Tools({ server: { name, invalid, moreInvalid } }: { server: ConsoleServer }) {
+function Invalid({ server: { invalid, moreInvalid } }: { server: ConsoleServer }) {
+  if (invalid.length === 0) return null
+  return (
+    <ul class="problems">
+      {invalid.map(({ name, reason }) => (
+        <li key={`${name} ${reason}`}>
+          <span class="bad">{plain(name ?? '?', 100)}</span> <span class="message">{plain(reason, 300)}</span>
+        </li>
+      ))}
+      {moreInvalid !== undefined && <li class="note">and {count(moreInvalid)} more</li>}
+    </ul>
+  )
+}
+
+function Tools({ server }: { server: ConsoleServer }) {
+  const { name } = server
   const { get, known } = useStore()
   const loaded = useLoaded('tools', () => get<ConsoleTool[]>('tools'), listsVersion(known.value.state))
   return (
     <>
-      {invalid.length > 0 && (
-        <ul class="problems">
-          {invalid.map(({ name: tool, reason }) => (
-            <li key={`${tool} ${reason}`}>
-              <span class="bad">{plain(tool ?? '?', 100)}</span>{' '}
-              <span class="message">{plain(reason, 300)}</span>
-            </li>
-          ))}
-          {moreInvalid !== undefined && <li class="note">and {count(moreInvalid)} more</li>}
-        </ul>
-      )}
+      <Invalid server={server} />
       <Content of={loaded}>
         {all => {
           const ofServer = all.filter(({ server }) => server === name).toSorted((a, b) => b.tokens - a.tokens)
