@@ -78,6 +78,30 @@ test('a client keeps its own session, with its state, while the server or a prox
   assert.equal(handshakes(), 2)
 })
 
+test('a client gets a new session if its own has been refused for a minute, as by a proxy that looks for a pod that is gone', async t => {
+  const clock = createManualClock()
+  let status = 502
+  const server = await startRude({
+    'tools/call': (response, message, request) => {
+      const behaviour = status === 200 ? answer(RESULT) : raw(status, 'text/plain', 'oops')
+      behaviour(response, message, request)
+    },
+  })
+  const upstream = upstreamOf(t, server, clock, 'perClient')
+  const handshakes = () => server.log.filter(entry => entry === 'POST initialize').length
+  const refused = () =>
+    assert.rejects(call(upstream, 'any', { client: 'ann' }), { code: 'upstream_unreachable' })
+  await refused()
+  clock.advance(59_000)
+  await refused()
+  assert.equal(handshakes(), 1)
+  clock.advance(1_000)
+  await refused()
+  status = 200
+  await call(upstream, 'any', { client: 'ann' })
+  assert.equal(handshakes(), 2)
+})
+
 test('callers with unusual capabilities do not take the sessions of others', async t => {
   const upstream = upstreamOf(t, await startAskingLegacy('streamable-http'))
   const declared = async (capabilities: JsonObject) => {

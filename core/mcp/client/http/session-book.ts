@@ -33,6 +33,8 @@ export type Entry = Wanted & {
   /** The subscriptions among them: they last, without a request in flight. */
   holds: number
   idle?: Timer
+  /** Since when it has got only answers of a server or proxy that is busy. */
+  refusedAt?: number
   /** Removed: no new call gets it. */
   gone: boolean
   /** The subscriptions that use it. */
@@ -166,7 +168,10 @@ export class SessionBook {
     this.#makeRoom()
     // `open` uses the entry before it returns the session's promise.
     const { promise, resolve, reject } = Promise.withResolvers<Session>()
-    const entry: Entry = { ...wanted, opening: promise, session: undefined, busy: 0, holds: 0, gone: false }
+    const entry: Entry = {
+      ...{ ...wanted, opening: promise, session: undefined, refusedAt: undefined },
+      ...{ busy: 0, holds: 0, gone: false },
+    }
     this.#entries.set(wanted.key, entry)
     promise.catch(() => this.drop(entry))
     this.#options.open(entry).then(resolve, reject)

@@ -143,12 +143,13 @@ export class SessionUpstream implements Upstream {
       const session = entry.session ?? (await waitFor(entry.opening, signal))
       const answer = await session.request(call, signal)
       if (answer !== 'lost') {
+        entry.refusedAt = undefined
         this.#life?.heard()
         return answer
       }
       this.#book.drop(entry)
     } catch (error) {
-      if (error instanceof Fault && entry.session && meansGone(error, entry)) {
+      if (error instanceof Fault && entry.session && meansGone(error, entry, this.#deps.clock.now())) {
         // Other calls on this session may still succeed, so it is closed only after them.
         this.#book.retire(entry)
         this.#tellFailed(error)
@@ -279,9 +280,13 @@ function speaksForUpstream(key: SessionKey): boolean {
 
 /** Statuses of a proxy that reaches no server for now, or of a server with too much to do: it may still know the session. */
 const BUSY: ReadonlySet<unknown> = new Set([502, 503, 504])
+/** After such answers alone for this time, a session is given up: a proxy that keeps its calls to one pod may never reach that pod again. */
+const MAX_REFUSED_MS = 60_000
 
 /** Whether a fault concerns the whole upstream, not a single call: then the next call opens a new session. The state of a client's own session would be lost. */
-function meansGone({ code, details: { status } }: Fault, { own, key }: Entry): boolean {
+function meansGone({ code, details: { status } }: Fault, entry: Entry, now: number): boolean {
   if (code !== 'upstream_unreachable') return code === 'upstream_auth_required' && status !== 403
-  return status !== 500 && !(own && BUSY.has(status) && !speaksForUpstream(key))
+  if (!entry.own || !BUSY.has(status) || speaksForUpstream(entry.key)) return status !== 500
+  entry.refusedAt ??= now
+  return now - entry.refusedAt >= MAX_REFUSED_MS
 }
