@@ -56,15 +56,22 @@ test('a task has the same id in notifications and questions between calls', asyn
   assert.deepEqual(await answer, { result: { action: 'decline', ...META } })
 })
 
-test('a task has the same id in the questions of a 2026 caller', async t => {
+test('a task has the same id in the questions of a 2026 caller, and its own in the answers that the server gets', async t => {
   const { front, caller, taskId } = await start(t)
   const capabilities = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
   for (const name of ['ask', 'input']) {
-    const params = { name, arguments: { questions: [QUESTION] } }
-    const body = modern('tools/call', params, capabilities)
-    const { json } = await post(front.url, body, { ...modernHeaders('tools/call', name), ...caller })
-    const { inputRequests } = json.result as { inputRequests: JsonObject }
-    const [question] = Object.values(inputRequests) as JsonObject[]
-    assert.equal(relatedOf(question?.params), taskId)
+    const request = async (more: JsonObject) => {
+      const params = { name, arguments: { questions: [QUESTION] }, ...more }
+      const headers = { ...modernHeaders('tools/call', name), ...caller }
+      const { json } = await post(front.url, modern('tools/call', params, capabilities), headers)
+      return json.result as JsonObject
+    }
+    const { inputRequests, requestState } = await request({})
+    const [[key, question] = ['', {}]] = Object.entries(inputRequests as Record<string, JsonObject>)
+    assert.equal(relatedOf(question.params), taskId)
+    const { result } = answerTo({}, taskId) as { result: JsonObject }
+    const { content } = await request({ inputResponses: { [key]: result }, requestState })
+    assert.match(JSON.stringify(content), /T-1/)
+    assert.doesNotMatch(JSON.stringify(content), /portolan~/)
   }
 })

@@ -48,12 +48,22 @@ function openTask(request: McpRequest, signer: Signer): McpRequest | { error: Js
     notify: notify && (notification => notify(sealMessage(notification, signer, binding))),
     ask: ask && sealingAsk(ask, signer, binding),
   }
-  const bound = { ...request, caller: { ...caller, ...sealing } }
+  const opened = withOpenedAnswers(params, signer, binding)
+  const bound = { ...request, params: opened, caller: { ...caller, ...sealing } }
   if (!method.startsWith(TASKS)) return bound
   const taskId = signer.open(params.taskId, binding)
   return taskId === undefined
     ? { error: { code: INVALID_PARAMS, message: 'Task not found' } }
-    : { ...bound, params: { ...params, taskId } }
+    : { ...bound, params: { ...opened, taskId } }
+}
+
+/** The params with the ids of tasks opened that are in answers to questions. */
+function withOpenedAnswers(params: JsonObject, signer: Signer, binding: string): JsonObject {
+  const { inputResponses } = params
+  if (!isObject(inputResponses)) return params
+  const open = (one: JsonValue | undefined) => (isObject(one) ? openRelated(one, signer, binding) : one)
+  const opened = Object.fromEntries(Object.entries(inputResponses).map(([key, one]) => [key, open(one)]))
+  return { ...params, inputResponses: opened }
 }
 
 /** Seals the ids of tasks in a notification or question. `binding`: see `taskOf`. */
@@ -68,7 +78,7 @@ export function sealingAsk(ask: Ask, signer: Signer, binding: string): Ask {
   return async (question, signal) => {
     const answer = await ask(sealMessage(question, signer, binding), signal)
     if (answer.error) return answer
-    return { result: withRelated(answer.result, id => signer.open(id, binding) ?? id) }
+    return { result: openRelated(answer.result, signer, binding) }
   }
 }
 
@@ -101,6 +111,10 @@ function sealIds(value: JsonObject, signer: Signer, binding: string): JsonObject
 
 function sealRelated(value: JsonObject, signer: Signer, binding: string): JsonObject {
   return withRelated(value, id => signer.seal(id, binding))
+}
+
+function openRelated(value: JsonObject, signer: Signer, binding: string): JsonObject {
+  return withRelated(value, id => signer.open(id, binding) ?? id)
 }
 
 /** Replaces the id of the related task in `_meta`. */
