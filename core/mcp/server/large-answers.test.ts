@@ -19,15 +19,14 @@ const MIB = 1024 * 1024
 
 /** A front whose handler answers each call with a result of `params.size` characters. */
 async function start(t: TestContext, room = new AnswerRoom(200 * MIB)) {
+  const handled: unknown[] = []
   const handler: McpHandler = {
     describe: () => undefined,
-    handle: async ({ params }) =>
-      params.name === 'never'
-        ? new Promise(() => {})
-        : {
-            result: {},
-            resultText: `{"text":"${'x'.repeat(Number(params.size))}"}`,
-          },
+    async handle({ params }) {
+      handled.push(params.size)
+      if (params.name === 'never') return new Promise(() => {})
+      return { result: {}, resultText: `{"text":"${'x'.repeat(Number(params.size))}"}` }
+    },
   }
   const sessions = createSessions({ key: 'key', owner: 'one', clock: systemClock })
   const inFlight = new InFlight(room)
@@ -62,7 +61,7 @@ async function start(t: TestContext, room = new AnswerRoom(200 * MIB)) {
     t.after(() => socket.destroy())
     return socket
   }
-  return { url: `http://127.0.0.1:${port}/mcp`, unread, sockets }
+  return { url: `http://127.0.0.1:${port}/mcp`, unread, sockets, handled }
 }
 
 function call(size: number, id = 1) {
@@ -131,4 +130,15 @@ test('a request that waited behind a large answer has no limit from it', async t
   caller.resume()
   await until(() => room.left === 32 * MIB)
   assert.equal(sockets[0]?.timeout, 0)
+})
+
+test('a large answer takes no room while it waits behind another answer on its connection', async t => {
+  const room = new AnswerRoom(32 * MIB)
+  const { url, unread, handled } = await start(t, room)
+  const caller = unread(legacy('tools/call', { name: 'never' }), call(20 * MIB, 2))
+  await until(() => handled.includes(20 * MIB))
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(room.left, 32 * MIB)
+  caller.destroy()
+  assert.ok((await post(url, call(20 * MIB))).json.result)
 })

@@ -35,13 +35,16 @@ export function batchWithinRoom(
   }
 }
 
-/** A function that takes room for a text until `raw` is closed; false if there is none. */
+/**
+ * A function that takes room for a text until `raw` is closed; false if there is none. There is none either for a response that waits for
+ * others on its connection (HTTP pipelining), since no time limits how long it waits.
+ */
 function takingFrom(room: AnswerRoom, raw: ServerResponse): (text: string) => boolean {
   let taken = 0
   whenClosed(raw, () => room.free(taken))
   return text => {
     const bytes = Buffer.byteLength(text)
-    if (raw.closed || !room.take(bytes)) return false
+    if (raw.closed || !raw.socket || !room.take(bytes)) return false
     taken += bytes
     return true
   }
