@@ -64,7 +64,8 @@ export function serverTemplate(
     automountServiceAccountToken: false,
     // Processes that outlive the one that started them, such as a helper of an npm server, become children of PID 1. As PID 1 a bridge would keep
     // each as a zombie, since Node reaps only processes that it started itself; the pause container of a shared namespace reaps them.
-    ...(isBridged(server) && { shareProcessNamespace: true }),
+    // Kubernetes refuses it together with hostPID, with which the node's PID 1 reaps them.
+    ...(isBridged(server) && server.spec.pod?.hostPID !== true && { shareProcessNamespace: true }),
     securityContext: podSecurity(settings),
     ...(settings.imagePullSecrets.length > 0 && {
       imagePullSecrets: settings.imagePullSecrets.map(name => ({ name })),

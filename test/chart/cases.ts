@@ -53,7 +53,7 @@ export const CASES: Readonly<Record<string, Values>> = {
   'operator-in-its-place': {
     operator: {
       logLevel: 'debug',
-      resync: '168h',
+      resync: '604800s',
       env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }],
       podAnnotations: { 'example.com/team': 'platform' },
       podLabels: { team: 'platform' },
