@@ -8,7 +8,7 @@ import { NAMESPACE, planCases } from '../../test/support/plan-cases.ts'
 
 const skip = skipApiServer()
 /** Cases whose manifests ask for what a restricted namespace does not allow. */
-const RELAXED = ['pod-merged', 'permitted', 'gateway-not-permitted']
+const RELAXED = ['pod-merged', 'pod-host-pid', 'permitted', 'gateway-not-permitted']
 
 const cases = planCases()
   .filter(({ refused }) => refused === undefined)
