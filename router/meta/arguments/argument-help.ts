@@ -30,7 +30,7 @@ export function argumentHelp(
   problems: readonly ErrorObject[],
   mostTokens: number,
 ): string {
-  const chosen = choose(narrowChoices(schema, args, problems))
+  const chosen = choose(narrowChoices(schema, problems))
   const partTokens = Math.min(MAX_PART_TOKENS, mostTokens / chosen.length - SENTENCE_TOKENS)
   const lines: string[] = []
   let left = mostTokens

@@ -1,10 +1,10 @@
-/** Of a choice whose alternatives are told apart by fixed values, such as `type`, keeps only the problems of what was meant. Pure. */
+/** Of a choice whose alternatives are told apart by fixed values, such as `type`, leaves out the problems of what was not meant. Pure. */
 import type { ErrorObject } from 'ajv'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { ownValue } from '../../../core/own-value.ts'
+import { resolveReference } from '../schemas/pointer.ts'
 import { stepsOf } from './correct-arguments.ts'
-import { partAt } from './part-at.ts'
-import { requiredNames } from './relax.ts'
+import { relax } from './relax.ts'
 
 /** More problems than these are left as they are: each may be compared with each alternative. */
 const MAX_PROBLEMS = 1_000
@@ -13,83 +13,144 @@ const MAX_CHOICES = 20
 /** How many names of a value may tell alternatives apart. */
 const MAX_NAMES = 50
 /** How many parts of the schema are visited in all. */
-const MAX_PARTS = 20_000
+const MAX_PARTS = 50_000
 
 /**
- * If the fixed values fit one alternative, its own problems remain; if they fit none, one problem remains with all values that are allowed.
- * `params.part` of it is the part of the schema to show.
+ * If the fixed values fit one alternative, the problems that only the others have are left out; if they fit none, one problem with all
+ * values that are allowed replaces those of the alternatives. `params.part` of it is the part of the schema to show.
  */
-export function narrowChoices(
-  schema: JsonObject,
-  args: JsonObject,
-  problems: readonly ErrorObject[],
-): readonly ErrorObject[] {
+export function narrowChoices(schema: JsonObject, problems: readonly ErrorObject[]): readonly ErrorObject[] {
   if (problems.length > MAX_PROBLEMS) return problems
-  const choices = problems.filter(({ keyword }) => keyword === 'anyOf').slice(0, MAX_CHOICES)
+  // The outer ones first: an inner one is narrowed only if it is surely in what was meant.
+  const choices = problems.filter(isChoice).toSorted((a, b) => a.instancePath.length - b.instancePath.length)
+  const roots = choices.length > 0 ? [relax(schema, 'all'), relax(schema, 'needs')] : []
   const left = { parts: MAX_PARTS }
-  // The outer ones first: what is within an alternative that is not meant need not be looked at.
-  const outerFirst = choices.toSorted((a, b) => a.instancePath.length - b.instancePath.length)
-  return outerFirst.reduce<readonly ErrorObject[]>((kept, choice) => {
-    return kept.includes(choice) ? narrow({ schema, args, left }, kept, choice) : kept
-  }, problems)
+  let kept = problems
+  for (const root of roots.filter(isObject))
+    for (const choice of choices.slice(0, MAX_CHOICES)) {
+      const narrowed = narrow({ root, left }, kept, choice)
+      if (left.parts >= 0) kept = narrowed
+    }
+  return kept
 }
 
-type Narrowing = { schema: JsonObject; args: JsonObject; left: { parts: number } }
+/** `root`: the schema that the arguments were checked by. */
+type Narrowing = { root: JsonObject; left: { parts: number } }
 
 function narrow(
   narrowing: Narrowing,
   problems: readonly ErrorObject[],
   choice: ErrorObject,
 ): readonly ErrorObject[] {
-  const { instancePath: path, data: value, schema: listed } = choice
-  if (!isObject(value) || !Array.isArray(listed)) return problems
-  const alternatives = listed.filter(isObject).filter(mayBeObject)
-  const at = (part: JsonObject, steps: readonly string[]) =>
-    partAt(narrowing.schema, value, steps, part, narrowing.left)
-  const allowed = (part: JsonObject, name: string) => fixedValues(at(part, [name]))
+  const { instancePath, data: value } = choice
+  const around = problems.filter(one => isChoice(one) && isWithin(instancePath, one.instancePath))
+  if (around.length !== 1 || around[0] !== choice || !isObject(value)) return problems
+  const { root } = narrowing
+  const steps = stepsOf(instancePath)
+  const holders = partsAt(narrowing, [root], steps, alternativesOf).filter(part => violates(part, choice))
+  const [holder, ...furtherHolders] = holders
+  if (!holder || furtherHolders.length > 0) return problems
+
+  const all = alternativesOf(holder)
+  const sure = (part: JsonObject, path: string[]) => partsAt(narrowing, [part], path, () => [])
+  const objects = all.filter(part => sure(part, []).every(mayBeObject))
+  const allowed = (part: JsonObject, name: string) =>
+    sure(part, [name]).flatMap(one => fixedValues(one) ?? [])
   const names = Object.keys(value).slice(0, MAX_NAMES)
-  const tags = names.filter(name => alternatives.every(part => allowed(part, name)))
-  if (tags.length === 0 || alternatives.length === 0) return problems
-  const accepts = (part: JsonObject, tag: string) => allowed(part, tag)?.includes(value[tag] ?? null)
-  const meant = alternatives.filter(part => tags.every(tag => accepts(part, tag)))
-  const isBelow = ({ instancePath }: ErrorObject) =>
-    instancePath === path || instancePath.startsWith(`${path}/`)
-  const others = problems.filter(problem => !isBelow(problem))
-  if (meant.length === 0) {
-    const wrong = tags.filter(tag => !alternatives.some(part => accepts(part, tag)))
-    const all = (tag: string) => [...new Set(alternatives.flatMap(part => allowed(part, tag) ?? []))]
-    return wrong.length > 0 ? [...others, ...wrong.map(tag => notAllowed(choice, tag, all(tag)))] : problems
+  const tags = names.filter(name => objects.every(part => allowed(part, name).length > 0))
+  if (tags.length === 0 || objects.length === 0) return problems
+  const accepts = (part: JsonObject, tag: string) => allowed(part, tag).includes(value[tag] ?? null)
+  const wrong = tags.filter(tag => !objects.some(part => accepts(part, tag)))
+  const fitting = objects.filter(part => tags.every(tag => wrong.includes(tag) || accepts(part, tag)))
+  if (fitting.length === 0) return problems
+  const meant = wrong.length === 0 || fitting.length === 1 ? fitting : []
+
+  const others = all.filter(part => !meant.includes(part))
+  const elsewhere = (part: JsonObject, depth: number) =>
+    part === holder && depth === steps.length ? meant : alternativesOf(part)
+  const below = problems.filter(one => one !== choice && isWithin(one.instancePath, instancePath))
+  const dropped = new Set(meant.length > 1 ? [] : [choice])
+  for (const [path, there] of Map.groupBy(below, one => one.instancePath)) {
+    const ofOthers = partsAt(narrowing, others, stepsOf(path.slice(instancePath.length)), alternativesOf)
+    const ofRest = partsAt(narrowing, [root], stepsOf(path), elsewhere)
+    const isOf = (parts: JsonObject[], one: ErrorObject) => parts.some(part => violates(part, one))
+    for (const one of there) if (isOf(ofOthers, one) && !isOf(ofRest, one)) dropped.add(one)
   }
-  const isOf = (part: JsonObject) => (problem: ErrorObject) =>
-    violates(at(part, stepsOf(problem.instancePath.slice(path.length))), problem)
-  const own = problems.filter(one => one !== choice && isBelow(one) && meant.some(part => isOf(part)(one)))
-  if (own.length === 0) return problems
-  return meant.length === 1 ? [...others, ...own] : [...others, choice, ...own]
+  const kept = problems.filter(one => !dropped.has(one))
+  if (meant.length > 0) return kept
+  const values = (tag: string) => [...new Set(fitting.flatMap(part => allowed(part, tag)))]
+  return [...kept, ...wrong.map(tag => notAllowed(choice, tag, values(tag)))]
 }
 
-function mayBeObject({ type }: JsonObject): boolean {
-  return type === undefined || [type].flat().includes('object')
+function isChoice({ keyword }: ErrorObject): boolean {
+  return keyword === 'anyOf'
 }
 
-function fixedValues(part: JsonObject | undefined): JsonValue[] | undefined {
-  if (part?.const !== undefined) return [part.const]
-  return Array.isArray(part?.enum) ? part.enum : undefined
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}/`)
 }
 
-/** Whether the problem is about a rule of this part, rather than of another alternative. */
-function violates(part: JsonObject | undefined, { keyword, params, schema }: ErrorObject): boolean {
-  if (!part) return false
-  if (keyword === 'required')
-    return [part, ...[part.allOf ?? []].flat().filter(isObject)].some(one =>
-      requiredNames(one).includes(params.missingProperty),
-    )
+/** All parts of a relaxed schema that apply to the value at a path. `alternatives`: which ones of a choice are followed. */
+function partsAt(
+  { root, left }: Narrowing,
+  from: readonly JsonObject[],
+  steps: readonly string[],
+  alternatives: (part: JsonObject, depth: number) => readonly JsonObject[],
+): JsonObject[] {
+  const whole = (parts: readonly JsonObject[], depth: number) => {
+    const found = new Set(parts)
+    for (const part of found) {
+      if (left.parts-- <= 0) break
+      const target = part.$ref === undefined ? undefined : resolveReference(root, part.$ref)
+      const same = [target, ...[part.allOf ?? []].flat(), ...alternatives(part, depth)]
+      for (const one of same.filter(isObject)) found.add(one)
+    }
+    return [...found]
+  }
+  return steps.reduce(
+    (parts, step, at) =>
+      whole(
+        parts.flatMap(part => childrenOf(part, step)),
+        at + 1,
+      ),
+    whole(from, 0),
+  )
+}
+
+function alternativesOf({ anyOf }: JsonObject): JsonObject[] {
+  return Array.isArray(anyOf) ? anyOf.filter(isObject) : []
+}
+
+function childrenOf(part: JsonObject, step: string): JsonObject[] {
+  const { properties, additionalProperties, prefixItems, items } = part
+  const property = isObject(properties) ? ownValue(properties, step) : undefined
+  const item = Array.isArray(prefixItems) ? prefixItems[Number(step)] : undefined
+  return [property ?? additionalProperties, item ?? items].filter(isObject)
+}
+
+function mayBeObject(part: JsonObject): boolean {
+  return !fixedValues(part) && (part.type === undefined || [part.type].flat().includes('object'))
+}
+
+/** Undefined also if a value is an object or list. */
+function fixedValues(part: JsonObject): JsonValue[] | undefined {
+  const values = part.const === undefined ? part.enum : [part.const]
+  return Array.isArray(values) && values.every(one => one === null || typeof one !== 'object')
+    ? values
+    : undefined
+}
+
+/** Whether the problem is about a rule of this part. */
+function violates(part: JsonObject, { keyword, params, schema }: ErrorObject): boolean {
+  const rule = part[keyword]
+  if (rule === undefined) return false
+  if (keyword === 'required') return Array.isArray(rule) && rule.includes(params.missingProperty)
   if (keyword === 'additionalProperties')
     return (
-      part.additionalProperties === false &&
-      !ownValue(isObject(part.properties) ? part.properties : {}, params.additionalProperty)
+      rule === false &&
+      ownValue(isObject(part.properties) ? part.properties : {}, params.additionalProperty) === undefined
     )
-  if (keyword === 'anyOf') return part.anyOf !== undefined || part.oneOf !== undefined
-  return JSON.stringify([part[keyword]].flat()) === JSON.stringify([schema].flat())
+  return rule === schema || JSON.stringify(rule) === JSON.stringify(schema)
 }
 
 /** The problem that a fixed value is one of no alternative. */
