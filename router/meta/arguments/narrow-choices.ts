@@ -42,44 +42,80 @@ function narrow(
   problems: readonly ErrorObject[],
   choice: ErrorObject,
 ): readonly ErrorObject[] {
-  const { instancePath, data: value } = choice
-  const around = problems.filter(one => isChoice(one) && isWithin(instancePath, one.instancePath))
-  if (around.length !== 1 || around[0] !== choice || !isObject(value)) return problems
-  const { root } = narrowing
-  const steps = stepsOf(instancePath)
-  const holders = partsAt(narrowing, [root], steps, alternativesOf).filter(part => violates(part, choice))
-  const [holder, ...furtherHolders] = holders
-  if (!holder || furtherHolders.length > 0) return problems
+  const holder = holderOf(narrowing, problems, choice)
+  const told = holder && tellApart(narrowing, alternativesOf(holder), choice.data as JsonObject)
+  if (!told) return problems
+  const { meant, wrong } = told
+  const dropped = onlyOfOthers(narrowing, problems, choice, { holder, meant })
+  const kept = problems.filter(one => !dropped.has(one) && (one !== choice || meant.length > 1))
+  return meant.length > 0 ? kept : [...kept, ...wrong.map(tag => notAllowed(choice, tag))]
+}
 
-  const all = alternativesOf(holder)
+/** The one part of the schema that has the choice; undefined if the choice is of no object, or other choices at its place or around it are unclear. */
+function holderOf(
+  narrowing: Narrowing,
+  problems: readonly ErrorObject[],
+  choice: ErrorObject,
+): JsonObject | undefined {
+  const { instancePath, data } = choice
+  const unclear = problems.some(
+    one => one !== choice && isChoice(one) && isWithin(instancePath, one.instancePath),
+  )
+  if (unclear || !problems.includes(choice) || !isObject(data)) return undefined
+  const parts = partsAt(narrowing, [narrowing.root], stepsOf(instancePath), alternativesOf)
+  const holders = parts.filter(part => violates(part, choice))
+  return holders.length === 1 ? holders[0] : undefined
+}
+
+/** A name whose value each alternative fixes, and the values that it may have. */
+type Tag = { name: string; values: JsonValue[] }
+
+/** The alternatives that the fixed values of an object fit. If none: the names whose values are wrong. Undefined if nothing tells the alternatives apart. */
+function tellApart(
+  narrowing: Narrowing,
+  alternatives: readonly JsonObject[],
+  object: JsonObject,
+): { meant: JsonObject[]; wrong: Tag[] } | undefined {
+  // Only what surely applies: no alternatives of an alternative.
   const sure = (part: JsonObject, path: string[]) => partsAt(narrowing, [part], path, () => [])
-  const objects = all.filter(part => sure(part, []).every(mayBeObject))
   const allowed = (part: JsonObject, name: string) =>
     sure(part, [name]).flatMap(one => fixedValues(one) ?? [])
-  const names = Object.keys(value).slice(0, MAX_NAMES)
-  const tags = names.filter(name => objects.every(part => allowed(part, name).length > 0))
-  if (tags.length === 0 || objects.length === 0) return problems
-  const accepts = (part: JsonObject, tag: string) => allowed(part, tag).includes(value[tag] ?? null)
-  const wrong = tags.filter(tag => !objects.some(part => accepts(part, tag)))
-  const fitting = objects.filter(part => tags.every(tag => wrong.includes(tag) || accepts(part, tag)))
-  if (fitting.length === 0) return problems
-  const meant = wrong.length === 0 || fitting.length === 1 ? fitting : []
-
-  const others = all.filter(part => !meant.includes(part))
-  const elsewhere = (part: JsonObject, depth: number) =>
-    part === holder && depth === steps.length ? meant : alternativesOf(part)
-  const below = problems.filter(one => one !== choice && isWithin(one.instancePath, instancePath))
-  const dropped = new Set(meant.length > 1 ? [] : [choice])
-  for (const [path, there] of Map.groupBy(below, one => one.instancePath)) {
-    const ofOthers = partsAt(narrowing, others, stepsOf(path.slice(instancePath.length)), alternativesOf)
-    const ofRest = partsAt(narrowing, [root], stepsOf(path), elsewhere)
-    const isOf = (parts: JsonObject[], one: ErrorObject) => parts.some(part => violates(part, one))
-    for (const one of there) if (isOf(ofOthers, one) && !isOf(ofRest, one)) dropped.add(one)
+  const accepts = (part: JsonObject, name: string) => allowed(part, name).includes(object[name] ?? null)
+  const objects = alternatives.filter(part => sure(part, []).every(mayBeObject))
+  const tags = Object.keys(object)
+    .slice(0, MAX_NAMES)
+    .filter(name => objects.every(part => allowed(part, name).length > 0))
+  const wrong = tags.filter(name => !objects.some(part => accepts(part, name)))
+  const right = tags.filter(name => !wrong.includes(name))
+  const fitting = objects.filter(part => right.every(name => accepts(part, name)))
+  if (tags.length === 0 || fitting.length === 0) return undefined
+  const valuesOf = (name: string) => [...new Set(fitting.flatMap(part => allowed(part, name)))]
+  return {
+    meant: wrong.length === 0 || fitting.length === 1 ? fitting : [],
+    wrong: wrong.map(name => ({ name, values: valuesOf(name) })),
   }
-  const kept = problems.filter(one => !dropped.has(one))
-  if (meant.length > 0) return kept
-  const values = (tag: string) => [...new Set(fitting.flatMap(part => allowed(part, tag)))]
-  return [...kept, ...wrong.map(tag => notAllowed(choice, tag, values(tag)))]
+}
+
+/** The problems with rules that only alternatives have which are not meant. */
+function onlyOfOthers(
+  narrowing: Narrowing,
+  problems: readonly ErrorObject[],
+  choice: ErrorObject,
+  { holder, meant }: { holder: JsonObject; meant: readonly JsonObject[] },
+): Set<ErrorObject> {
+  const start = stepsOf(choice.instancePath)
+  const others = alternativesOf(holder).filter(part => !meant.includes(part))
+  const elsewhere = (part: JsonObject, depth: number) =>
+    part === holder && depth === start.length ? meant : alternativesOf(part)
+  const below = problems.filter(one => one !== choice && isWithin(one.instancePath, choice.instancePath))
+  const found = [...Map.groupBy(below, one => one.instancePath)].flatMap(([path, there]) => {
+    const steps = stepsOf(path)
+    const ofOthers = partsAt(narrowing, others, steps.slice(start.length), alternativesOf)
+    const ofRest = partsAt(narrowing, [narrowing.root], steps, elsewhere)
+    const isOf = (parts: readonly JsonObject[], one: ErrorObject) => parts.some(part => violates(part, one))
+    return there.filter(one => isOf(ofOthers, one) && !isOf(ofRest, one))
+  })
+  return new Set(found)
 }
 
 function isChoice({ keyword }: ErrorObject): boolean {
@@ -154,12 +190,12 @@ function violates(part: JsonObject, { keyword, params, schema }: ErrorObject): b
 }
 
 /** The problem that a fixed value is one of no alternative. */
-function notAllowed(choice: ErrorObject, tag: string, allowedValues: JsonValue[]): ErrorObject {
+function notAllowed(choice: ErrorObject, { name, values }: Tag): ErrorObject {
   return {
     ...choice,
     keyword: 'enum',
-    instancePath: `${choice.instancePath}/${tag.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-    params: { allowedValues, part: { enum: allowedValues } },
-    data: (choice.data as JsonObject)[tag],
+    instancePath: `${choice.instancePath}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    params: { allowedValues: values, part: { enum: values } },
+    data: (choice.data as JsonObject)[name],
   }
 }
