@@ -1,4 +1,5 @@
 /** The model of a form for a JSON Schema: its fields, what was typed into them, and the resulting value. Pure. */
+import { exactJson, isRounded } from '../core/exact-json.ts'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 type Texts = { description?: string; title?: string }
@@ -36,8 +37,6 @@ const MAX_FIELDS = 1_000
 const MAX_PROPERTIES = 200
 const MAX_VALUES = 500
 const LONG_DESCRIPTION = /\b(?:content|text|body|code|query|sql|prompt|message|markdown|html)\b/i
-/** All whole numbers with fewer digits are exact. */
-const MANY_DIGITS = /^-?\d{16,}$/
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i
 const REFERENCE = /^#(?:\/|$)/
 
@@ -273,11 +272,6 @@ function typedValue(field: Field, text: string, path: string): FormValue {
   return isRounded(text.trim()) ? wrong(path, 'is too large: it would be rounded') : { value, problems: [] }
 }
 
-/** Whether a whole number, such as a long id, would be sent with other digits. */
-function isRounded(text: string): boolean {
-  return MANY_DIGITS.test(text) && `${Number(text)}` !== text
-}
-
 function jsonValue(text: string, path: string): FormValue {
   if (text.trim() === '') return { problems: [] }
   try {
@@ -285,14 +279,6 @@ function jsonValue(text: string, path: string): FormValue {
   } catch (error) {
     return wrong(path, error instanceof RangeError ? 'has a number that would be rounded' : 'is not JSON')
   }
-}
-
-/** The value of a JSON text. Throws a RangeError if a number would be rounded; browsers that do not tell how it was written (`source`) round it. */
-export function exactJson(text: string): JsonValue {
-  return JSON.parse(text, (_key, value: unknown, written?: { source?: string }) => {
-    if (typeof value === 'number' && isRounded(written?.source ?? '')) throw new RangeError('rounded')
-    return value
-  }) as JsonValue
 }
 
 function wrong(path: string, message: string): FormValue {

@@ -1,8 +1,9 @@
 /** Edits arguments as a form or as JSON, and shows what will be sent. */
 import { useState } from 'preact/hooks'
+import { exactJson } from '../../core/exact-json.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { plain } from '../format.ts'
-import { type Draft, draftOf, exactJson, type Field, valueIn } from '../schema-form.ts'
+import { type Draft, draftOf, type Field, valueIn } from '../schema-form.ts'
 import { ObjectForm } from './form.tsx'
 
 export type TypedArguments = { args: JsonObject; problems: { path: string; message: string }[] }

@@ -1,10 +1,10 @@
 /** Runs a script as an agent does in code mode, and shows its result, its log, and a timeline of its calls. */
 import { useEffect, useState } from 'preact/hooks'
+import { exactJson } from '../../core/exact-json.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { count, counted, duration, plain } from '../format.ts'
 import { runsScripts } from '../live.ts'
 import { scriptToolIn } from '../mcp.ts'
-import { exactJson } from '../schema-form.ts'
 import { reportOf, type ScriptReport, type TimelineCall, timelineOf } from '../script.ts'
 import { unlessBlocked, useStore } from '../store.ts'
 import { type Stage, send } from './calling.ts'

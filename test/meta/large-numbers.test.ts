@@ -1,6 +1,7 @@
 /** Whole numbers with more digits than a double has: they reach the tool as they were written, or the call is refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '../../core/json.ts'
 import { createFixture, type Fixture, type FixtureServer } from './fixture.ts'
 
 const ID = '1234567890123456789'
@@ -73,4 +74,32 @@ test('arguments that have to be corrected or joined are refused if a number woul
   assert.deepEqual(fixture.sent, [])
   const { isError } = await execute(fixture, call('{"id":9007199254740991,"force":"true"}'))
   assert.equal(isError, undefined)
+})
+
+test('numbers that lose no digits are sent, whatever is corrected or joined', async () => {
+  const fixture = createFixture(SERVERS)
+  const given: [string, JsonObject][] = [
+    [call('{"id":1700000000000000000,"force":"true"}'), { id: 1.7e18, force: true }],
+    [call('{"id":6e23,"force":"true"}'), { id: 6e23, force: true }],
+    [call('{"id":1000000000000000000000000,"force":"true"}'), { id: 1e24, force: true }],
+    [call('{"id":"1e18"}'), { id: 1e18 }],
+    [call('{"id":1700000000000000000}', ',"Force":"true"'), { id: 1.7e18, force: true }],
+    [call(`{"filter":${asText('{"ids":[1700000000000000000]}')}}`), { filter: { ids: [1.7e18] } }],
+  ]
+  for (const [written, sent] of given) {
+    const { isError, content } = await execute(fixture, written)
+    assert.equal(isError, undefined, `${written}: ${content[0]?.text}`)
+    assert.deepEqual(fixture.sent.at(-1)?.call.params?.arguments, sent, written)
+  }
+})
+
+test('a request of a batch, whose text is not known, is refused only if a large number has to be corrected or joined', async () => {
+  const fixture = createFixture(SERVERS)
+  const batch = (args: JsonObject) => fixture.call('execute_mcp_tool', { tool_path: 'shop:act', ...args })
+  for (const args of [{ id: 2 ** 60 }, { id: 6.02e23, force: true }, { id: '1e20' }]) {
+    const { isError, content } = await batch({ arguments: args })
+    assert.equal(isError, undefined, content[0]?.text)
+  }
+  assert.equal((await batch({ arguments: { id: 2 ** 60, force: 'true' } })).isError, true)
+  assert.equal((await batch({ arguments: { id: 2 ** 60 }, force: true })).isError, true)
 })

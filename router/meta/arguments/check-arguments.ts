@@ -33,7 +33,7 @@ export function checkArguments(
   }
   const corrected = correctArguments(inputSchema, args, check, [path, listedName, tool])
   if (corrected) {
-    const rounded = roundedIn(corrected.args)
+    const rounded = roundedIn(corrected.args, given)
     if (rounded !== undefined)
       return { refusal: roundedRefusal(rounded, `Correct them yourself: ${changesText(corrected.changes)}.`) }
     const left = unknownNames(inputSchema, corrected.args)

@@ -2,6 +2,7 @@
  * The value given as a tool's arguments, with its JSON text, which is sent on unchanged: no number loses digits, and nothing is
  * serialized again. Pure.
  */
+import { addRounded } from '../../../core/exact-json.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { sliceJson } from '../../../core/json-slice.ts'
 import type { McpRequest } from '../../../core/mcp/server/handler.ts'
@@ -11,6 +12,8 @@ export type Given<Value extends JsonValue | undefined = JsonValue | undefined> =
   readonly value: Value
   /** The text that the value was parsed from; undefined if there is none, or if the value was changed since. */
   readonly text: string | undefined
+  /** Whether the value is known to have lost no digits, though it has no text any more. */
+  readonly isExact?: boolean
 }
 
 export type GivenArguments = Given<JsonObject>
@@ -41,17 +44,43 @@ function parsed(value: JsonValue | undefined): JsonValue | undefined {
   }
 }
 
-/** The path of the first number that may have lost digits when it was parsed; undefined if there is none. */
-export function roundedIn(args: JsonObject): string | undefined {
+/** The path of the first number in arguments made from `given` that lost digits, or may have; undefined if there is none. */
+export function roundedIn(args: JsonObject, given: Given): string | undefined {
+  let rounded: ReadonlySet<number> | undefined
   const left: { path: string; value: JsonValue | undefined }[] = [{ path: '', value: args }]
   for (let next = left.pop(); next; next = left.pop()) {
     const { path, value } = next
-    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return path
+    if (isUnsafe(value)) {
+      rounded ??= roundedOf(given)
+      if (rounded.has(value)) return path
+    }
     if (typeof value !== 'object' || value === null) continue
     for (const [name, inner] of Object.entries(value))
       left.push({ path: path === '' ? name : `${path}.${name}`, value: inner })
   }
   return undefined
+}
+
+/** The numbers that lost digits when they were parsed; without a text, those that may have. */
+function roundedOf({ value, text, isExact }: Given): ReadonlySet<number> {
+  const rounded = new Set<number>()
+  if (text !== undefined) {
+    addRounded(text, rounded)
+    return rounded
+  }
+  const left: (JsonValue | undefined)[] = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (typeof next === 'string') addRounded(next, rounded)
+    else if (!isExact && isUnsafe(next)) rounded.add(next)
+    else if (typeof next === 'object' && next !== null)
+      for (const inner of Object.values(next)) left.push(inner)
+  }
+  return rounded
+}
+
+function isUnsafe(value: JsonValue | undefined): value is number {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }
 
 /** Why arguments are not sent that are no longer the text that the caller wrote, and in which a number may have lost digits. */

@@ -9,7 +9,8 @@ import { onlyAlike } from './alike.ts'
 import { type Given, type GivenArguments, objectIn } from './given-arguments.ts'
 import { isTooDeep } from './show-value.ts'
 
-export type ReadArguments = { args: GivenArguments; notes: string[] }
+/** `isJoined`: whether `args` also has fields that were beside the arguments. */
+export type ReadArguments = { args: GivenArguments; isJoined?: boolean; notes: string[] }
 
 const SENT_AS_TEXT = 'Note: the arguments were sent as JSON text; send an object.'
 const SENT_BESIDE =
@@ -65,7 +66,11 @@ export function readArguments(
   if (ignored.length > 0) notes.push(ignoredNote(ignored))
   if (server) notes.push(...serverNotes(beside, meant, server))
   if (meant.length === 0) return { args: asGiven, notes }
-  return { args: { value: { ...args, ...Object.fromEntries(meant) }, text: undefined }, notes }
+  return {
+    args: { value: { ...args, ...Object.fromEntries(meant) }, text: undefined },
+    isJoined: true,
+    notes,
+  }
 }
 
 type Field = [name: string, value: JsonValue | undefined]

@@ -41,10 +41,12 @@ export function execute(
       refusal: 'arguments is no object: give a JSON object with the arguments of the tool.',
       outcome: 'rejected',
     })
-  const rounded = read.args.text === undefined ? roundedIn(read.args.value) : undefined
+  const { value } = read.args
+  const rounded = read.isJoined ? roundedIn(value, { value, text: work.request.text }) : undefined
   if (rounded !== undefined)
     return refuse(work, { refusal: roundedRefusal(rounded, ALL_IN_ONE), outcome: 'rejected' })
-  return executeTarget(work, target, read.args, joinNotes(notes, joinNotes(called.notes, read.notes)))
+  const args = read.isJoined ? { ...read.args, isExact: true } : read.args
+  return executeTarget(work, target, args, joinNotes(notes, joinNotes(called.notes, read.notes)))
 }
 
 function executeTarget(
