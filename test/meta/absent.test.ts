@@ -78,4 +78,18 @@ for (const [profile, name] of SEARCHES) {
     ])
       assert.doesNotMatch(await answerOf(query), /There is no tool/, query)
   })
+
+  test(`${profile}: words with a colon, and paths of a server that is not there, are searched like any words`, async () => {
+    for (const query of [
+      'localhost:8080',
+      'is:open',
+      'label:bug',
+      'mailto:bob@example.com',
+      '12:30',
+      'c:\\temp',
+      'notion:Summarize',
+      'removed:create_issue',
+    ])
+      assert.doesNotMatch(await answerOf(query), /There is no tool|notFound/, query)
+  })
 }

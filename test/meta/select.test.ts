@@ -70,6 +70,10 @@ test('a selection of more than ten tools says how many are left out; that of a s
     const leftOut = /4 more of the selected tools are left out: select at most 10 at a time\./
     assert.match(await textOf(14), leftOut, profile)
     assert.doesNotMatch(await textOf(10), /left out/, profile)
+    if (profile === 'registry') continue
+    const query = [selectOf(10), 'delete everything', 'many:do_3', 'remove it']
+    const { content } = await many.call(name, { query }, { route: { kind: 'gateway', profile } })
+    assert.match(content[0]?.text ?? '', /[^0-9]2 more of the selected tools are left out/, profile)
   }
   const run = async (code: string) => {
     const route = { kind: 'gateway', profile: 'code' } as const

@@ -1,7 +1,9 @@
 /** Reads `select:a,b`: several tools by their paths or names in one query. Pure. */
+import { lettersOf } from '../../../core/catalog/names.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { nearlyNamed } from '../calling/find-called.ts'
+import { meantServer } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
 
 const SELECT = 'select:'
@@ -19,7 +21,7 @@ export function selectedNames(query: string): string[] {
   return names.map(name => name.trim()).filter(name => name !== '')
 }
 
-/** `queries`: without selections; `unknown`: selected names, and paths, that no tool has; `left`: how many selected tools are too many. */
+/** `queries`: without selections, the ordinary ones first; `unknown`: selected names, and paths, that no tool has; `left`: how many selected tools are too many. */
 export type Expanded = { queries: string[]; unknown: string[]; left: number }
 
 /**
@@ -32,32 +34,40 @@ export function expandSelections(
   most: number,
 ): Expanded {
   const unknown = new Set<string>()
-  const expanded = queries.flatMap(query => {
-    if (isMissingPath(work, query)) unknown.add(query)
-    if (!isSelection(query)) return [query]
-    return selectedNames(query).flatMap(name => {
+  const ordinary = new Set(queries.filter(query => !isSelection(query)))
+  for (const query of ordinary) if (isMissingPath(work, query)) unknown.add(query)
+  const selected = queries.filter(isSelection).flatMap(query =>
+    selectedNames(query).flatMap(name => {
       const tools = toolsNamed(work, name).filter(({ server }) => isShown(work.catalog, server))
       if (tools.length === 0) unknown.add(name)
       return tools.map(({ path }) => path)
-    })
-  })
-  const all = [...new Set(expanded.length > 0 ? expanded : unknown)]
-  const left = expanded.length > 0 ? Math.max(0, all.length - most) : 0
-  return { queries: all.slice(0, most), unknown: [...unknown].slice(0, most), left }
+    }),
+  )
+  const more = [...new Set(selected).difference(ordinary)]
+  const first = [...ordinary].slice(0, most)
+  const left = Math.max(0, first.length + more.length - most)
+  const all = [...first, ...more]
+  return {
+    queries: (all.length > 0 ? all : [...unknown]).slice(0, most),
+    unknown: [...unknown].slice(0, most),
+    left,
+  }
 }
 
-/** A path such as `forge:create_issue`; no address, and no search with words. */
+/** A path such as `forge:create_issue`; no search with words. */
 const PATH = /^[a-z0-9][-a-z0-9]*:[^\s/]\S*$/
 
-/** Whether a query is a path of no tool or prompt that can be found, with or without a pointer into its schema. */
+/** Whether a query is a path of a known server, but of no tool or prompt of it that can be found, with or without a pointer into its schema. */
 export function isMissingPath(work: Pick<Work, 'catalog' | 'once'>, query: string): boolean {
   if (isSelection(query) || !PATH.test(query)) return false
   const [path = ''] = query.split('#', 1)
   const { catalog } = work
+  if (!meantServer(catalog, path)) return false
   const isFound = [path, query].some(name =>
     toolsNamed(work, name).some(({ server }) => isShown(catalog, server)),
   )
-  return !isFound && !catalog.promptByName.has(path)
+  const letters = lettersOf(path)
+  return !isFound && !catalog.prompts.some(prompt => lettersOf(prompt.path) === letters)
 }
 
 /**
