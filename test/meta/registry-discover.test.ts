@@ -67,6 +67,24 @@ test('a category that is none is refused with the nearest ones; of a server that
   }
 })
 
+test('a category or title of servers without tools is known, in any case; if all of them are down, a state is told', async () => {
+  const tools = { allow: ['*'], deny: [], overrides: { pay: { category: 'Money' } } }
+  const down: FixtureServer = {
+    server: { category: 'finance', title: 'Ledger', tools, status: { state: 'failed', hidden: true } },
+  }
+  const silent: FixtureServer = { server: { category: 'quiet' }, offers: { tools: [] } }
+  const fixture = start({ forge, down, silent })
+  for (const query of ['create issue', undefined]) {
+    const refusal = async (category: string) => {
+      const { content, isError } = await ask(fixture, 'discover', { query, category })
+      return isError ? content[0]?.text : undefined
+    }
+    for (const known of ['quiet', 'Silent']) assert.equal(await refusal(known), undefined, known)
+    for (const hidden of ['finance', 'ledger', 'Down', 'money'])
+      assert.match((await refusal(hidden)) ?? '', /Server "down" is down/, hidden)
+  }
+})
+
 test("a tool's own category takes precedence over its server's", async () => {
   const tools = { allow: ['*'], deny: [], overrides: { create_issue: { category: 'tickets' } } }
   const fixture = start({ forge: { ...forge, server: { ...forge.server, tools } } })

@@ -3,7 +3,7 @@
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import { ownValue } from '../../../../core/own-value.ts'
 import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
-import { findServer, nearest, shownServers } from '../../calling/targets.ts'
+import { nearest, shownServers, stateRefusalOf } from '../../calling/targets.ts'
 import type { Item } from '../../finding/search-catalog.ts'
 import type { Refusal } from '../../wording/answers.ts'
 import { quote } from '../../wording/sentences.ts'
@@ -49,15 +49,21 @@ export function inCategory(catalog: Catalog, wanted: string): (item: Item) => bo
   }
 }
 
+/** Whether a server has this name, title or category, or gives one of its tools this category; `name` in lower case. */
+function belongsTo(server: RouterServer, name: string): boolean {
+  const overridden = Object.values(server.tools.overrides).map(({ category }) => category)
+  const names = [server.name, server.title, server.category ?? OTHER, ...overridden]
+  return names.some(one => one?.toLowerCase() === name)
+}
+
 /** The refusal if nothing that can be found belongs to a category or server of this name; suggests the nearest, or gives the server's state. */
 export function refusedCategory(catalog: Catalog, name: string): Refusal | undefined {
   const isIn = inCategory(catalog, name)
   const isWanted = (item: Item) => isIn(item) && isShown(catalog, item.server)
   if (catalog.tools.some(isWanted) || catalog.extras.some(extra => isWanted(routeOf(extra)))) return undefined
-  if (catalog.servers.has(name)) {
-    const server = findServer(catalog, name)
-    return 'refusal' in server ? server : undefined
-  }
+  const belonging = [...catalog.servers.values()].filter(server => belongsTo(server, name.toLowerCase()))
+  if (belonging.some(({ status }) => !status.hidden)) return undefined
+  if (belonging[0]) return stateRefusalOf(belonging[0])
   const names = new Set([...shownServers(catalog), ...categoriesOf(catalog).map(({ category }) => category)])
   return {
     refusal: `There is no category or server ${quote(name)}.${nearest(name, [...names])}`,
