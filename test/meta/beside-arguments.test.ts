@@ -9,6 +9,7 @@ const properties: JsonObject = {
   force: { type: 'boolean' },
   page_size: { type: 'integer' },
   tags: { type: 'array' },
+  serverName: { type: 'string' },
 }
 const SERVERS = {
   shop: {
@@ -56,8 +57,30 @@ test('a server that is not that of the tool gets a note', async () => {
     const [, notes] = await execute({ arguments: { id: 1 }, server })
     assert.deepEqual(notes, [], server)
   }
-  for (const field of ['server', 'serverName', 'server_name', 'serverId']) {
+  for (const field of ['server', 'server_name', 'serverId']) {
     const [, notes] = await execute({ arguments: { id: 1 }, [field]: 'forge' })
     assert.deepEqual(notes, ['Note: the call named server "forge", but the tool is of shop.'], field)
   }
+})
+
+test("a server field that is an argument of the tool is not taken as the tool's server", async () => {
+  const args = { id: 1, serverName: 'db1' }
+  assert.deepEqual(await execute({ arguments: args, serverName: 'db1' }), [args, []])
+  const [sent, notes] = await execute({ arguments: { id: 1 }, serverName: 'db1' })
+  assert.deepEqual(sent, args)
+  assert.equal(notes.length, 1)
+})
+
+test('of two spellings of a field, the one that the tool has is taken, and the other is named if its value differs', async () => {
+  const [sent, notes] = await execute({ arguments: { id: 1 }, pageSize: 6, page_size: 5 })
+  assert.deepEqual(sent, { id: 1, page_size: 5 })
+  assert.match(notes.join('\n'), /not sent to the tool: "pageSize"\. /)
+  const [same, notesOnSame] = await execute({ arguments: { id: 1 }, pageSize: 5, PageSize: 5 })
+  assert.deepEqual(same, { id: 1, page_size: 5 })
+  assert.doesNotMatch(notesOnSame.join('\n'), /not sent/)
+})
+
+test('a path that is repeated in another field is not named', async () => {
+  for (const field of ['toolPath', 'prompt_path', 'tool_name'])
+    assert.deepEqual(await execute({ arguments: { id: 1 }, [field]: 'shop:act' }), [{ id: 1 }, []], field)
 })

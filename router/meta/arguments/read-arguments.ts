@@ -19,6 +19,8 @@ const SENT_BESIDE =
 /** Fields that name the tool and its server, which models repeat beside the arguments. */
 export const REPEATED: ReadonlySet<string> = new Set([
   'tool_path',
+  'toolPath',
+  'prompt_path',
   'tool_name',
   'toolName',
   'tool',
@@ -64,7 +66,7 @@ export function readArguments(
   const { meant, ignored } = sortBeside(args, beside, properties, isNothing)
   if (meant.length > 0) notes.push(SENT_BESIDE)
   if (ignored.length > 0) notes.push(ignoredNote(ignored))
-  if (server) notes.push(...serverNotes(beside, meant, server))
+  if (server) notes.push(...serverNotes(beside, properties, server))
   if (meant.length === 0) return { args: asGiven, notes }
   return {
     args: { value: { ...args, ...Object.fromEntries(meant) }, text: undefined },
@@ -90,11 +92,20 @@ function sortBeside(
   const nameOf = (name: string): string =>
     !isCompared || Object.hasOwn(known, name) || REPEATED.has(name) ? name : (onlyAlike(name, names) ?? name)
   const taken = new Map(given.map(([name, value]) => [nameOf(name), value]))
-  const isMeant = ([name]: Field) =>
-    !taken.has(nameOf(name)) && (Object.hasOwn(known, nameOf(name)) || (isNothing && !REPEATED.has(name)))
+  const isMeant = ([name, value]: Field) => {
+    const isFree = !taken.has(nameOf(name))
+    if (!isFree || !(Object.hasOwn(known, nameOf(name)) || (isNothing && !REPEATED.has(name)))) return false
+    taken.set(nameOf(name), value)
+    return true
+  }
   const isLost = ([name, value]: Field) =>
     !REPEATED.has(name) && !REMARKS.has(name) && !isSame(taken.get(nameOf(name)), value)
-  const { meant = [], others = [] } = Object.groupBy(fields, field => (isMeant(field) ? 'meant' : 'others'))
+  const exactFirst = fields.toSorted(
+    ([a], [b]) => Number(Object.hasOwn(known, b)) - Number(Object.hasOwn(known, a)),
+  )
+  const { meant = [], others = [] } = Object.groupBy(exactFirst, field =>
+    isMeant(field) ? 'meant' : 'others',
+  )
   return { meant, ignored: others.filter(isLost).map(([name]) => name) }
 }
 
@@ -108,19 +119,17 @@ function ignoredNote(names: readonly string[]): string {
   return `Note: beside the arguments, and so not sent to the tool: ${listed}. Send all arguments in their own object.`
 }
 
-/** A note if a field beside the arguments names another server than that of the tool. */
+/** A note if a field beside the arguments, which is no argument of the tool, names another server than that of the tool. */
 function serverNotes(
   beside: JsonObject,
-  meant: readonly Field[],
+  properties: JsonValue | undefined,
   { name, title = '' }: RouterServer,
 ): string[] {
   const known = lettersOf(`${name} ${title}`)
-  const wrong = SERVER_FIELDS.map(field => ownValue(beside, field)).find(
-    (value, at) =>
-      typeof value === 'string' &&
-      !known.includes(lettersOf(value)) &&
-      !meant.some(([field]) => field === SERVER_FIELDS[at]),
-  )
+  const isArgument = (field: string) => isObject(properties) && Object.hasOwn(properties, field)
+  const wrong = SERVER_FIELDS.filter(field => !isArgument(field))
+    .map(field => ownValue(beside, field))
+    .find(value => typeof value === 'string' && !known.includes(lettersOf(value)))
   return wrong === undefined
     ? []
     : [`Note: the call named server ${quote(String(wrong))}, but the tool is of ${name}.`]
