@@ -7,6 +7,7 @@ import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import { wantsInput } from '../../core/mcp/protocol/message.ts'
 import { parseJson } from '../../core/parse-json.ts'
 import { ScopesMissing } from '../access/missing-scopes.ts'
+import type { GivenArguments } from '../meta/arguments/given-arguments.ts'
 import { readArguments } from '../meta/arguments/read-arguments.ts'
 import { prepareCall } from '../meta/calling/call-tool.ts'
 import { findCalled } from '../meta/calling/find-called.ts'
@@ -72,16 +73,16 @@ export async function callInner(calls: InnerCalls, name: string, args: JsonValue
   if (!read) return refused(work, { ...rejected(`The arguments of ${tool} are not an object.`), ...about })
   const refusal = await calls.permit(target, read.args.value)
   if (refusal !== undefined) return refused(work, { ...rejected(refusal), ...about }, 'denied')
-  const outcome = await perform(calls, target, read.args.value)
+  const outcome = await perform(calls, target, read.args)
   return { ...outcome, tool, notes: [...notes, ...read.notes, ...outcome.notes] }
 }
 
 /** Sends the call, has questions of the server answered, and reads the value of the result. */
-async function perform(calls: InnerCalls, target: ToolTarget, given: JsonObject): Promise<InnerOutcome> {
+async function perform(calls: InnerCalls, target: ToolTarget, given: GivenArguments): Promise<InnerOutcome> {
   const { work } = calls
   const { server, tool } = target
   try {
-    const prepared = prepareCall(work, target, { value: given, text: undefined }, work.request.params)
+    const prepared = prepareCall(work, target, given, work.request.params)
     if ('refusal' in prepared) return refused(work, prepared.refusal)
     const { sent, notes } = prepared
     let answer = await forward(work, sent)
@@ -112,8 +113,8 @@ function scriptValue({ content }: JsonObject): JsonValue | undefined {
 }
 
 /** Repeats a call to a server of the 2026 era, with the answers to its questions. */
-async function sendAgain(work: Work, target: ToolTarget, given: JsonObject): Promise<McpResponse> {
-  const prepared = prepareCall(work, target, { value: given, text: undefined }, work.request.params)
+async function sendAgain(work: Work, target: ToolTarget, given: GivenArguments): Promise<McpResponse> {
+  const prepared = prepareCall(work, target, given, work.request.params)
   if ('refusal' in prepared) throw new Fault('upstream_rejected', prepared.refusal.refusal)
   const answer = await forward(work, prepared.sent)
   if (answer instanceof Fault) throw answer

@@ -113,6 +113,20 @@ test('a call of a tool resolves with the value of its result: text, parsed JSON,
   assert.deepEqual(await gateway.value('return read("shop|file:///stock.json")'), { apples: 3 })
 })
 
+test('arguments that a script gives as JSON text keep all digits', async t => {
+  const tools = [{ name: 'act', inputSchema: ANY }]
+  const asSent: FixtureServer = {
+    offers: { tools },
+    answer: ({ argumentsText }) => ({
+      result: { content: [{ type: 'text', text: `sent ${argumentsText}` }] },
+    }),
+  }
+  const { value } = await startScriptGateway(t, { shop: asSent })
+  const id = '{"id":1234567890123456789}'
+  assert.equal(await value(`return tools.shop.act('${id}')`), `sent ${id}`)
+  assert.equal(await value('return tools.shop.act({id: 1})'), 'sent undefined')
+})
+
 test('names may have other separators, and the error for an unknown name contains the nearest ones', async () => {
   const { content } = await gateway.run('return tools.odd_name.get_it({a: 1})')
   assert.match(content[0]?.text ?? '', /get-it/)
