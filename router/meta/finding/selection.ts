@@ -43,7 +43,7 @@ export function expandSelections(
       return tools.map(({ path }) => path)
     }),
   )
-  const more = [...new Set(selected).difference(ordinary)]
+  const more = [...new Set(selected)].filter(path => !ordinary.has(path))
   const first = [...ordinary].slice(0, most)
   const left = Math.max(0, first.length + more.length - most)
   const all = [...first, ...more]
