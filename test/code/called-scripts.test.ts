@@ -1,19 +1,9 @@
 /** Reviewed scripts that scripts of agents call: which values they return, and within which limits they run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RouterScript } from '../../core/catalog/router-config.ts'
 import { createScriptGate } from '../../router/code/script-gate.ts'
 import type { FixtureServer } from '../meta/fixture.ts'
-import { startScriptGateway } from './script-gateway.ts'
-
-const script = (name: string, code: string): RouterScript => ({
-  name,
-  description: `The script ${name}`,
-  keywords: [],
-  inputSchema: { type: 'object', properties: {} },
-  readOnly: false,
-  code,
-})
+import { reviewedScript as script, startScriptGateway } from './script-gateway.ts'
 
 test('a script gets the value that a reviewed script returned, of the same type', async t => {
   const values = ['42', 'false', 'null', '"text"', '"[1]"', '"42"', '""', '[1]', '{"a":{"b":[]}}']

@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { until } from '../support/until.ts'
 import { CAN_ALL } from '../upstreams/asking/questions.ts'
-import { type ScriptGateway, startScriptGateway } from './script-gateway.ts'
+import { reviewedScript, type ScriptGateway, startScriptGateway } from './script-gateway.ts'
 
 const CAN_BE_ASKED = { 'io.modelcontextprotocol/clientCapabilities': CAN_ALL }
 const ASK = { ask: ['files:wipe'] }
@@ -76,16 +76,13 @@ test('as many scripts as may run may wait for people besides; the next one gets 
 })
 
 test('a reviewed script that a script cannot call, since others wait for people, is not said to be done', async t => {
-  const one = {
-    name: 'one',
-    description: 'One',
-    keywords: [],
-    inputSchema: ANY,
-    readOnly: false,
-    code: 'return 1',
-  }
   const limits = { scripts: 1, scriptsPerClient: 1 }
-  const gateway = await startScriptGateway(t, { files }, { ...ASK, limits }, { scripts: [one] })
+  const gateway = await startScriptGateway(
+    t,
+    { files },
+    { ...ASK, limits },
+    { scripts: [reviewedScript('one', 'return 1')] },
+  )
   stateOf(await runAt(gateway, CODE, 0))
   const { content } = await gateway.run('return tools.scripts.one({})')
   assert.match(

@@ -9,7 +9,13 @@ import { isObject, type JsonObject } from '../../core/json.ts'
 import { podCatalog } from '../../router/source/pod-catalog.ts'
 import { BLUE, RED, rule, SERVERS, TOKENS } from '../front/access-router.ts'
 import type { FixtureServer, ToolResult } from '../meta/fixture.ts'
-import { post, type RunOptions, type ScriptGateway, startScriptGateway } from './script-gateway.ts'
+import {
+  post,
+  type RunOptions,
+  type ScriptGateway,
+  reviewedScript as script,
+  startScriptGateway,
+} from './script-gateway.ts'
 
 const NUMBERS: FixtureServer = {
   offers: {
@@ -47,16 +53,6 @@ const SUM: RouterScript = {
   code: `const all = await Promise.all(Array.from({ length: input.upTo }, (_, at) => tools.numbers.square({ of: at + 1 })))
 return { sum: all.reduce((sum, one) => sum + Number(one), 0) }`,
 }
-
-const script = (name: string, code: string, more: Partial<RouterScript> = {}): RouterScript => ({
-  name,
-  description: `The script ${name}`,
-  keywords: [],
-  inputSchema: { type: 'object', properties: {} },
-  readOnly: false,
-  code,
-  ...more,
-})
 
 async function call(
   { router }: ScriptGateway,

@@ -1,6 +1,6 @@
 /** A running gateway with scripts, and servers in memory behind it. */
 import type { TestContext } from 'node:test'
-import type { CodeConfig, CodeLimits, RouterConfig } from '../../core/catalog/router-config.ts'
+import type { CodeConfig, CodeLimits, RouterConfig, RouterScript } from '../../core/catalog/router-config.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { createLog } from '../../core/log.ts'
 import { type Router, type RouterOptions, startRouter } from '../../router/router.ts'
@@ -40,6 +40,19 @@ export function codeOf({ limits, ...changes }: CodeChanges = {}): CodeConfig {
     learnTypes: true,
     ...changes,
     limits: { ...LIMITS, ...limits },
+  }
+}
+
+/** A reviewed script without arguments. */
+export function reviewedScript(name: string, code: string, more: Partial<RouterScript> = {}): RouterScript {
+  return {
+    name,
+    description: `The script ${name}`,
+    keywords: [],
+    inputSchema: { type: 'object', properties: {} },
+    readOnly: false,
+    code,
+    ...more,
   }
 }
 
