@@ -45,7 +45,7 @@ export type DesireOptions = {
 
 /**
  * `gatewayName` selects one of several gateways. Without it, there must be at most one gateway, and `broken` must be empty. If no gateway
- * can be chosen, that of `current` stays. `now`: milliseconds since the epoch.
+ * can be chosen, or the one of `current` has disappeared, that of `current` stays. `now`: milliseconds since the epoch.
  */
 export function desire(
   manifests: readonly PlacedManifest[],
@@ -114,14 +114,23 @@ function chooseGateway(
   const byName = (name: string | undefined) => gateways.find(({ metadata }) => metadata.name === name)
   const names = gateways.map(({ metadata }) => metadata.name).join(', ')
   const found = byName(wanted)
-  if (found || (wanted === undefined && gateways.length <= 1 && broken.length === 0))
-    return { gateway: found ?? gateways[0] }
   const last = current?.gateway
+  if (wanted === undefined && broken.length === 0) {
+    // Without its McpGateway, what it restricts would be open to everybody.
+    if (last && gateways.length === 0) return { gateway: last, undecided: gone(last.metadata.name) }
+    if (gateways.length <= 1) return { gateway: gateways[0] }
+  }
+  if (found) return { gateway: found }
   const stays = current ? `; ${last ? `"${last.metadata.name}"` : 'the default one'} is still served` : ''
   return {
     gateway: byName(last?.metadata.name) ?? last,
     undecided: whyUndecided(names, wanted, broken[0], stays, current === undefined),
   }
+}
+
+function gone(name: string): Problem {
+  const message = `the McpGateway "${name}" is gone: its last state is kept until the gateway is restarted`
+  return { reason: 'GatewayNotFound', message }
 }
 
 /** `stays`: the end of the message that says which gateway is still served. `isFirst`: none is served yet. */

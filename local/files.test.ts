@@ -1,6 +1,6 @@
 /** Reading paths: folders, files and client configs, and the last valid state of broken files. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -88,6 +88,34 @@ test('a deleted file removes its servers, and a duplicate name is a problem of t
   assert.match(loaded.problems[0]?.message ?? '', /a\.yaml:1/)
   unlinkSync(join(folder, 'b.yaml'))
   assert.deepEqual(names(await files.scan()), ['same'])
+})
+
+test('a path that is missing for a while keeps its manifests, is reported, and is looked for itself', async t => {
+  const folder = folderFor(t)
+  for (const given of ['below', join('below', 'a.yaml')]) {
+    mkdirSync(join(folder, 'below'))
+    writeFileSync(join(folder, 'below', 'a.yaml'), server('a'))
+    writeFileSync(join(folder, 'b.yaml'), server('b'))
+    const files = new ManifestFiles([join(folder, given), join(folder, 'b.yaml')])
+    await files.scan()
+    renameSync(join(folder, 'below'), join(folder, 'away'))
+    for (let time = 0; time < 2; time++) {
+      const { problems, ...loaded } = await files.scan()
+      assert.deepEqual(names({ problems, ...loaded }), ['a', 'b'])
+      assert.deepEqual(
+        problems.map(({ reason, file }) => [reason, file]),
+        [['FileNotFound', join(folder, given)]],
+      )
+      assert.match(problems[0]?.message ?? '', /kept until it is back/)
+      assert.ok((await files.folders()).includes(join(folder, given)))
+    }
+    renameSync(join(folder, 'away'), join(folder, 'below'))
+    unlinkSync(join(folder, 'b.yaml'))
+    writeFileSync(join(folder, 'b.yaml'), server('c'))
+    const back = await files.scan()
+    assert.deepEqual([names(back), back.problems], [['a', 'c'], []])
+    rmSync(join(folder, 'below'), { recursive: true })
+  }
 })
 
 test('a client config is read; a broken one keeps its previous servers', async t => {

@@ -1,4 +1,7 @@
-/** Reads the paths given to `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state. */
+/**
+ * Reads the paths given to `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state, and so
+ * does a path that is missing or cannot be read.
+ */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { messageOf, type Problem } from '../core/errors.ts'
@@ -60,14 +63,19 @@ export class ManifestFiles {
     this.#own = own
   }
 
-  /** The folders to watch, as of the last scan. For a file it is the parent folder, because editors replace files. */
+  /**
+   * The folders to watch, as of the last scan. For a file it is the parent folder, because editors replace files; a missing path itself is
+   * among them, too.
+   */
   async folders(): Promise<string[]> {
     const folders = await Promise.all(
-      this.#paths.map(async path =>
-        (await stat(path).catch(() => undefined))?.isDirectory() ? path : dirname(path),
-      ),
+      this.#paths.map(async path => {
+        const found = await stat(path).catch(() => undefined)
+        if (!found) return [path, dirname(path)]
+        return found.isDirectory() ? path : dirname(path)
+      }),
     )
-    return [...new Set([...folders, ...this.#envFiles().map(file => dirname(file))])]
+    return [...new Set([...folders.flat(), ...this.#envFiles().map(file => dirname(file))])]
   }
 
   /** Whether a change of this file can change the result of `scan`. */
@@ -84,7 +92,7 @@ export class ManifestFiles {
     const problems: Problem[] = []
     const files = await this.#list(problems)
     const known = new Map<string, KnownFile>()
-    for (const { file, given } of files) known.set(file, await this.#read(file, given))
+    for (const { file, given, kept } of files) known.set(file, kept ?? (await this.#read(file, given)))
     this.#known = known
     const all = [...known.values()]
     const folders = new Map(all.flatMap(({ good }) => good).map(placed => [placed.manifest, placed.folder]))
@@ -111,21 +119,27 @@ export class ManifestFiles {
     return url !== undefined && this.#own !== undefined && leadsTo(this.#own, url)
   }
 
-  /** Files in the order of the paths, by name within a folder; not recursive, like kubectl. `given`: named by a path itself. */
-  async #list(problems: Problem[]): Promise<{ file: string; given: boolean }[]> {
-    const files = new Map<string, boolean>()
+  /**
+   * Files in the order of the paths, by name within a folder; not recursive, like kubectl. `given`: named by a path itself. `kept`: the last
+   * state, if the path cannot be read.
+   */
+  async #list(problems: Problem[]): Promise<{ file: string; given: boolean; kept?: KnownFile }[]> {
+    const files = new Map<string, { given: boolean; kept?: KnownFile }>()
     for (const path of this.#paths) {
-      const found = await stat(path).catch(() => undefined)
-      if (!found)
-        problems.push({ reason: 'FileNotFound', message: 'there is no such file or folder', file: path })
-      else if (!found.isDirectory()) files.set(path, true)
-      else {
-        const names = (await readdir(path).catch(() => [])).sort()
-        const wanted = names.filter(name => EXTENSIONS.has(extname(name)) && !name.startsWith('.'))
-        for (const name of wanted) if (!files.has(join(path, name))) files.set(join(path, name), false)
+      try {
+        if ((await stat(path)).isDirectory()) {
+          const names = (await readdir(path)).sort()
+          const wanted = names.filter(name => EXTENSIONS.has(extname(name)) && !name.startsWith('.'))
+          for (const name of wanted)
+            if (!files.has(join(path, name))) files.set(join(path, name), { given: false })
+        } else files.set(path, { given: true })
+      } catch (error) {
+        const last = [...this.#known].filter(([file]) => file === path || dirname(file) === path)
+        for (const [file, kept] of last) if (!files.has(file)) files.set(file, { given: file === path, kept })
+        problems.push(unreadablePath(path, error, last.length > 0))
       }
     }
-    const list = [...files].map(([file, given]) => ({ file, given }))
+    const list = [...files].map(([file, found]) => ({ file, ...found }))
     if (list.length > MAX_FILES)
       problems.push({ reason: 'TooLarge', message: `at most ${MAX_FILES} files are read` })
     return list.slice(0, MAX_FILES)
@@ -171,6 +185,13 @@ function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem 
   const title = manifest.kind === 'McpServer' ? manifest.spec.title : undefined
   const message = `${title ?? manifest.metadata.name} is left out: it is this gateway itself`
   return { reason: 'OwnAddress', message, file, line, column }
+}
+
+function unreadablePath(file: string, error: unknown, isKept: boolean): Problem {
+  const stays = isKept ? '; what it contained is kept until it is back or the gateway is restarted' : ''
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? { reason: 'FileNotFound', message: `there is no such file or folder${stays}`, file }
+    : { reason: UNREADABLE, message: `cannot be read: ${messageOf(error)}${stays}`, file }
 }
 
 function nothingFound(paths: readonly string[]): Problem {

@@ -46,8 +46,13 @@ function watch(t: TestContext, given?: string) {
     writeFileSync(join(folder, name), text)
     return reloader.reload()
   }
+  const remove = (name: string) => {
+    rmSync(join(folder, name))
+    return reloader.reload()
+  }
   return {
     write,
+    remove,
     served: () => readings.at(-1)?.desired,
     count: () => readings.length,
     onRead: (run: () => void) => {
@@ -81,6 +86,21 @@ test('a gateway whose manifest breaks keeps its last valid state, and a broken s
   await write(BROKEN['an unknown field'] as string)
   assert.equal(served()?.gateway?.spec.auth?.tokens?.secretName, 'callers')
   await watch(t).write(SERVER.replace('command', 'comand'), 'other.yaml')
+})
+
+test('a gateway whose manifest disappears from a folder is kept, with a problem, until there is another one', async t => {
+  const { write, remove, served } = watch(t)
+  await write(GOOD)
+  for (const disappear of [() => write(''), () => remove('gateway.yaml')]) {
+    await disappear()
+    assert.equal(served()?.gateway?.spec.auth?.tokens?.secretName, 'callers')
+    assert.deepEqual(
+      served()?.problems.map(({ message }) => message),
+      ['the McpGateway "tools" is gone: its last state is kept until the gateway is restarted'],
+    )
+  }
+  await write(gateway('{}').replace('tools', 'other'))
+  assert.deepEqual([served()?.gateway?.metadata.name, served()?.problems], ['other', []])
 })
 
 test('a change that comes just as a read ends is read too', async t => {

@@ -1,4 +1,5 @@
 /** Watches folders for changes. A burst of changes leads to one callback. */
+import { stat } from 'node:fs/promises'
 import { watch } from 'chokidar'
 import type { Clock, Timer } from '../core/async.ts'
 
@@ -6,6 +7,8 @@ import type { Clock, Timer } from '../core/async.ts'
 const DEBOUNCE_MS = 100
 /** `onChange` is called after this time at the latest, since a file that is written all the time must not keep other changes waiting. */
 const LONGEST_MS = 1_000
+/** How often missing folders are looked for. */
+const SEARCH_MS = 2_000
 
 export type FolderWatch = {
   folders: readonly string[]
@@ -18,7 +21,7 @@ export type FolderWatch = {
 }
 
 export type FolderWatcher = {
-  /** Watches these folders, too; nothing happens for those that are watched already. */
+  /** Watches these folders, too, also those that do not exist yet. */
   add(folders: readonly string[]): void
   stop(): Promise<void>
 }
@@ -31,23 +34,75 @@ export async function watchFolders(options: FolderWatch, clock: Clock): Promise<
     ignoreInitial: true,
     ignorePermissionErrors: true,
   })
-  watcher.on('all', (_event, file) => {
+  const folders = new Set(options.folders)
+  const search = createSearch(clock, () => {
+    // A folder that was moved away is not watched any more, and is skipped by `add`.
+    watcher.unwatch([...folders])
+    watcher.add([...folders])
+    debounce.changed()
+  })
+  watcher.on('all', (event, file) => {
+    if (event === 'unlinkDir' && folders.has(file)) search.add(file)
     if (options.concerns(file)) debounce.changed()
   })
   watcher.on('error', options.onError)
   await new Promise<void>(resolve => watcher.once('ready', resolve))
   let isStopped = false
+  const lookFor = (paths: readonly string[]) => {
+    for (const path of paths) void isThere(path).then(found => found || search.add(path))
+  }
+  lookFor(options.folders)
   return {
-    add(folders) {
+    add(more) {
       // A closed watcher would be opened again.
-      if (!isStopped) watcher.add([...folders])
+      if (isStopped) return
+      watcher.add([...more])
+      for (const folder of more) folders.add(folder)
+      lookFor(more)
     },
     async stop() {
       isStopped = true
+      search.cancel()
       debounce.cancel()
       await watcher.close()
     },
   }
+}
+
+/** Looks for missing paths, and calls `onFound` when some are there. */
+function createSearch(clock: Clock, onFound: () => void): { add(path: string): void; cancel(): void } {
+  const missing = new Set<string>()
+  let isCancelled = false
+  let timer: Timer | undefined
+  const look = async () => {
+    const paths = [...missing]
+    const found = await Promise.all(paths.map(isThere))
+    if (isCancelled) return
+    timer = undefined
+    for (const [at, path] of paths.entries()) if (found[at]) missing.delete(path)
+    if (found.includes(true)) onFound()
+    schedule()
+  }
+  const schedule = () => {
+    if (missing.size > 0 && !isCancelled) timer ??= clock.after(SEARCH_MS, () => void look())
+  }
+  return {
+    add(path) {
+      missing.add(path)
+      schedule()
+    },
+    cancel() {
+      isCancelled = true
+      timer?.cancel()
+    },
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Calls `report` once for each burst of changes. */
