@@ -1,4 +1,5 @@
 /** Watches the inputs of a local gateway: manifests, the secrets folder, and the approvals of tools. */
+import { resolve } from 'node:path'
 import type { Clock } from '../core/async.ts'
 import type { Log } from '../core/log.ts'
 import type { Approvals } from './approvals.ts'
@@ -46,7 +47,7 @@ export async function watch(
   stopWatching.push(await watchApprovals(approvals, clock, onApproved, onError))
   if (secretsFolder !== undefined) {
     const secrets = {
-      folders: [secretsFolder],
+      folders: [resolve(secretsFolder)],
       depth: SECRETS_DEPTH,
       concerns: () => true,
       onChange,
