@@ -107,9 +107,14 @@ export class ManifestFiles {
       imported: all.flatMap(({ imported }) => imported ?? []),
       problems: [...problems, ...merged.problems],
       notes: [...all.flatMap(({ now }) => now.notes ?? []), ...ourselves.map(ownAddress)],
-      brokenGateways: [...known].flatMap(([file, found]) =>
-        keepsGateway(found) ? [] : brokenGateways(found.now, found.text, file),
-      ),
+      brokenGateways: [
+        ...[...known].flatMap(([file, found]) =>
+          keepsGateway(found) ? [] : brokenGateways(found.now, found.text, file),
+        ),
+        ...(merged.manifests.some(({ manifest }) => manifest.kind === 'McpGateway')
+          ? []
+          : [...problems, ...merged.problems].filter(mayHideGateway).map(hidden)),
+      ],
       files: files.map(({ file }) => file),
     }
   }
@@ -179,6 +184,15 @@ export class ManifestFiles {
 /** Whether an earlier valid state of an McpGateway is used in place of a broken manifest. */
 function keepsGateway({ now, good }: KnownFile): boolean {
   return good.some(placed => placed.manifest.kind === 'McpGateway' && !now.manifests.includes(placed))
+}
+
+/** Whether a path or file that cannot be read may have an McpGateway. Of the JSON files in a folder, most are something else. */
+function mayHideGateway({ reason, file = '' }: Problem): boolean {
+  return reason === UNREADABLE && extname(file) !== '.json'
+}
+
+function hidden(problem: Problem): Problem {
+  return { ...problem, message: `${problem.file} ${problem.message}, and it may have an McpGateway` }
 }
 
 function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem {
