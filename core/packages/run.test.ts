@@ -1,8 +1,9 @@
-/** How an installer's command ends if it takes too long or is cancelled. */
+/** How an installer's command ends if it takes too long, is cancelled, or leaves processes behind. */
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { marked, untilGone } from '../../test/support/processes-left.ts'
 import { installPypi } from './pypi.ts'
 import { run } from './run.ts'
 
@@ -28,4 +29,21 @@ test('a cancelled installation is reported as cancelled, also before a Python wa
     name: 'Fault',
     code: 'cancelled',
   })
+})
+
+test('processes that an installation leaves behind do not delay its end; those of its group are killed', {
+  timeout: 20_000,
+}, async t => {
+  const [apart, inGroup] = [`61.1${process.pid}`, `61.2${process.pid}`]
+  const leave = (mark: string, detached: boolean) =>
+    `spawn('sleep', ['${mark}'], { detached: ${detached}, stdio: 'inherit' })`
+  const code = `const { spawn } = require('node:child_process'); ${leave(apart, true)}; ${leave(inGroup, false)}`
+  t.after(() => {
+    for (const pid of marked(apart)) process.kill(pid)
+  })
+  const { signal } = new AbortController()
+  const script = `${code}; console.log('installed'); process.exit()`
+  assert.equal(await run(process.execPath, ['-e', script], { env, signal }), 'installed\n')
+  assert.equal(marked(apart).length, 1)
+  assert.deepEqual(await untilGone(inGroup), [])
 })

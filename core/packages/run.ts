@@ -7,6 +7,8 @@ const KEPT_LINES = 40
 const KEPT_LINE_LENGTH = 500
 const MAX_STDOUT = 64 * 1024
 const INSTALLER_LIMIT_MS = 10 * 60_000
+/** Processes that an installation script leaves behind may keep the pipes open after the command has exited. */
+const LAST_OUTPUT_MS = 200
 
 export type RunOptions = {
   env: Readonly<Record<string, string>>
@@ -57,6 +59,14 @@ export function run(command: string, args: string[], options: RunOptions): Promi
     child.on('error', error => {
       done()
       reject(new Fault('io', `\`${command}\` could not be started: ${error.message}.`, { cause: error }))
+    })
+    child.on('exit', () => {
+      const timer = setTimeout(() => {
+        stop()
+        // Then `close` is emitted, also if a process that has left the group still holds the pipes.
+        for (const stream of [child.stdout, child.stderr]) stream.destroy()
+      }, LAST_OUTPUT_MS)
+      child.once('close', () => clearTimeout(timer))
     })
     child.on('close', (code, signal) => {
       done()
