@@ -14,6 +14,9 @@ export type Incoming =
 /** Notifications and questions whose params are nested in more levels are not passed on: JSON.stringify fails at some depth. */
 export const MAX_LEVELS = 1_000
 
+/** All messages of a batch are handled in one turn of the event loop. */
+export const MAX_MESSAGES = 1_000
+
 /**
  * The text of a request, on one line. `envelope`: the keys that 2026-07-28 requires in `_meta`. `argumentsText` is written as it is:
  * this keeps numbers beyond 2^53 exact, and saves serializing.
@@ -101,11 +104,13 @@ function sliceBetween(text: string, head: string, tail: string): string | undefi
 
 /**
  * The messages of a body or an event: one, or a batch as in 2025-03-26. Throws SyntaxError if it is not JSON, and Fault
- * `upstream_too_large` if it has too many values.
+ * `upstream_too_large` if it has too many values or messages.
  */
 export function readMessages(text: string): Incoming[] {
   const parsed = parseJson(text)
   const messages = Array.isArray(parsed) ? parsed : [parsed]
+  if (messages.length > MAX_MESSAGES)
+    throw new Fault('upstream_too_large', `The server sent more than ${MAX_MESSAGES} messages in one batch`)
   return messages.map(classify).filter(message => message !== undefined)
 }
 

@@ -32,6 +32,12 @@ test('other spellings, batches, errors, requests and notifications are understoo
   ])
 })
 
+test('a batch of more than 1,000 messages is refused: all would be handled in one turn of the event loop', () => {
+  const batch = (messages: number) => JSON.stringify(Array(messages).fill({ method: 'a' }))
+  assert.equal(readLine(batch(1_000))?.length, 1_000)
+  assert.throws(() => readLine(batch(1_001)), { name: 'Fault', code: 'upstream_too_large' })
+})
+
 test('lines that are not JSON-RPC are ignored', () => {
   for (const line of ['Listening on 3000', '', '42', 'null', '[]', '{}', '{"half":', '"text"', '[1,2]'])
     assert.equal(readLine(line), undefined, line)

@@ -5,7 +5,7 @@ import { type Incoming, readMessages, sliceAnswer } from '../../protocol/message
 /** How far from either end of a line its id is searched for. */
 const ENVELOPE_CHARACTERS = 80
 
-/** All messages of a line; undefined if it is not JSON-RPC. Throws Fault `upstream_too_large` if it has too many values. */
+/** All messages of a line; undefined if it is not JSON-RPC. Throws Fault `upstream_too_large` if it has too many values or messages. */
 export function readLine(line: string): Incoming[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
   const id = idOfLine(text)
