@@ -88,7 +88,9 @@ export class LazyUpstream implements Upstream {
 
   /** Starts to create the upstream, or fails at once if the last attempt has just failed. */
   #begin(): Promise<Upstream> {
-    if (this.#failed && this.#clock.now() - this.#failed.at < FAILURE_KEPT_MS) {
+    // Negative if the clock was set back since.
+    const age = this.#failed ? this.#clock.now() - this.#failed.at : Number.POSITIVE_INFINITY
+    if (this.#failed && age >= 0 && age < FAILURE_KEPT_MS) {
       const { error } = this.#failed
       return this.#clearOnFailure(Promise.reject(error))
     }

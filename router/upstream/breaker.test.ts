@@ -96,6 +96,16 @@ test('failures of calls that began before a success do not count: one of two pod
   assert.equal(breaker.status().state, 'open')
 })
 
+test('a clock that was set back delays no probe for more than 5 s', () => {
+  const clock = createManualClock(10_000_000)
+  const breaker = createBreaker(clock)
+  run(breaker, 'failure', 5)
+  clock.advance(-3_600_000)
+  assert.equal(breaker.refusesForMs(), 5_000)
+  clock.advance(5_000)
+  assert.equal(breaker.enter()?.probe, true)
+})
+
 function run(breaker: Breaker, verdict: Verdict, times: number): void {
   for (let time = 0; time < times; time++) {
     breaker.leave(enter(breaker), verdict)

@@ -38,7 +38,11 @@ export function createBreaker(clock: Clock): Breaker {
   /** `turn` of the newest call that had begun when a call last succeeded. */
   let succeededAt = 0
 
-  const refusesForMs = () => (isOpen ? Math.max(0, retryAt - clock.now()) : 0)
+  function refusesForMs(): number {
+    // The clock may have been set back.
+    retryAt = Math.min(retryAt, clock.now() + PROBE_EVERY_MS)
+    return isOpen ? Math.max(0, retryAt - clock.now()) : 0
+  }
 
   function enter(): Entry | undefined {
     if (!isOpen) return { probe: false, turn: ++turns }

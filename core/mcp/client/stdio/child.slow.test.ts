@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { until } from '../../../../test/support/until.ts'
 import { isGroupAlive, rudeCommand } from '../../../../test/upstreams/rude/rude.ts'
-import { systemClock } from '../../../async.ts'
+import { type Clock, systemClock } from '../../../async.ts'
 import { Child, type ChildDeps, type ChildSpec } from './child.ts'
 
 function start(t: TestContext, spec: ChildSpec, more: Partial<ChildDeps> = {}) {
@@ -55,6 +55,18 @@ test('a missing command or folder, a file that is no program, and an invalid var
     assert.match((await child.exited).notStarted ?? '', expected)
     await child.stop()
   }
+})
+
+test('stop does not wait for a clock that was set back', { timeout: 20_000 }, async t => {
+  let behind = 0
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
+  const code = "process.on('SIGTERM', () => {}); setInterval(() => {}, 60_000); console.log(process.pid)"
+  const { child, heard } = start(t, script(code), { clock })
+  await until(() => printed(/\d+\n/)(heard))
+  const stopped = child.stop(200)
+  behind = 3_600_000
+  await stopped
+  assert.equal((await child.exited).signal, 'SIGKILL')
 })
 
 test('stop ends a child that ignores the end of its input and TERM', async t => {

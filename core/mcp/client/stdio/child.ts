@@ -154,8 +154,10 @@ export class Child {
   /** Whether the group becomes empty in time. Polls, because only the child's own exit has an event. */
   async #emptied(group: number, waitMs: number): Promise<boolean> {
     const { clock } = this.#deps
-    const end = clock.now() + waitMs
+    let end = clock.now() + waitMs
     while (!(this.#hasExited && !groupExists(group))) {
+      // The clock may have been set back.
+      end = Math.min(end, clock.now() + waitMs)
       const rest = end - clock.now()
       if (rest <= 0) return false
       const poll = delay(clock, Math.min(rest, POLL_MS))

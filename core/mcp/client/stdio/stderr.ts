@@ -52,6 +52,8 @@ export function readStderr(stream: Readable, { clock, secrets, log }: StderrOpti
   })
 
   function turnWindow() {
+    // The clock may have been set back.
+    windowEnd = Math.min(windowEnd, clock.now() + WINDOW_MS)
     if (clock.now() < windowEnd) return
     windowEnd = clock.now() + WINDOW_MS
     bytes = 0
