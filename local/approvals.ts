@@ -9,6 +9,7 @@ import { replaceFile } from '../core/replace-file.ts'
 const FORMAT = 1
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const MAX_FILES = 1_000
+const UNREADABLE: ApprovalRecord = { approved: [], unreadable: true }
 
 /** A server of a manifest. If its version or address changes, it is still the same server, and its tools are compared. */
 export type Subject = {
@@ -24,6 +25,8 @@ export type ApprovalRecord = {
   approved: ToolDefinition[]
   /** All tools of the list that was read last, if they differ from the approved ones. */
   found?: ToolDefinition[]
+  /** The file exists but cannot be read. Saved over only if the user approves. */
+  unreadable?: true
 }
 
 export type Approvals = {
@@ -45,9 +48,9 @@ export function createApprovals(cacheFolder: string): Approvals {
     folder,
     async load(subject) {
       try {
-        return (await read(fileOf(subject))) ?? { approved: [] }
+        return (await read(fileOf(subject))) ?? UNREADABLE
       } catch (error) {
-        return isMissing(error) ? undefined : { approved: [] }
+        return isMissing(error) ? undefined : UNREADABLE
       }
     },
     async save(subject, kept) {

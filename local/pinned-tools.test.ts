@@ -1,9 +1,18 @@
 /** What is stored of the tools of a server, for `portolan approve`. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { createApprovals } from './approvals.ts'
@@ -17,36 +26,87 @@ function catalog(description: string): ServerCatalog {
   return { server: 'a', tools: [{ definition }], resources: [], prompts: [] } as unknown as ServerCatalog
 }
 
-test('changes that a server no longer has are no longer shown for approval, also after a restart', async t => {
+function createWorld(t: TestContext) {
   const cache = mkdtempSync(join(tmpdir(), 'portolan-pinned-'))
   t.after(() => rmSync(cache, { recursive: true, force: true }))
   const approvals = createApprovals(cache)
   const { save } = approvals
-  let saved = Promise.resolve()
-  let saves = 0
+  const world = {
+    approvals,
+    saves: 0,
+    approve: '',
+    /** A gateway that starts. */
+    async start() {
+      const pinned = new PinnedTools({
+        ...{ subject, approvals, approve: () => world.approve, log: pino({ level: 'silent' }) },
+        policy: () => policy,
+      })
+      await pinned.load()
+      return pinned
+    },
+    /** A gateway that starts, reads a list and ends. Returns the digest of the changes. */
+    async run(description: string) {
+      const pinned = await world.start()
+      const { changes } = pinned.serve(catalog(description))
+      await pinned.saved()
+      return changes?.digest
+    },
+    approved: async () => (await approvals.load(subject))?.approved.map(tool => tool.description),
+    found: async () => (await approvals.load(subject))?.found?.map(tool => tool.description),
+    file: () => join(approvals.folder, readdirSync(approvals.folder)[0] ?? ''),
+  }
   approvals.save = (...args) => {
-    saves++
-    saved = save(...args)
-    return saved
+    world.saves++
+    return save(...args)
   }
-  /** A gateway that starts, reads a list and ends. */
-  const run = async (description: string) => {
-    const pinned = new PinnedTools({
-      ...{ subject, approvals, approve: () => '', log: pino({ level: 'silent' }) },
-      policy: () => policy,
-    })
-    await pinned.load()
-    const { changes } = pinned.serve(catalog(description))
-    await new Promise(setImmediate)
-    await saved
-    return changes !== undefined
-  }
-  assert.equal(await run('first'), false)
-  assert.equal(await run('second'), true)
-  assert.ok((await approvals.load(subject))?.found)
-  assert.equal(await run('second'), true)
-  assert.equal(await run('first'), false)
-  assert.equal((await approvals.load(subject))?.found, undefined)
+  return world
+}
+
+test('changes that a server no longer has are no longer shown for approval, also after a restart', async t => {
+  const world = createWorld(t)
+  assert.equal(await world.run('first'), undefined)
+  assert.ok(await world.run('second'))
+  assert.deepEqual(await world.found(), ['second'])
+  assert.ok(await world.run('second'))
+  assert.equal(await world.run('first'), undefined)
+  assert.equal(await world.found(), undefined)
   // Nothing is written if the file says the same already.
-  assert.equal(saves, 3)
+  assert.equal(world.saves, 3)
+})
+
+test('what another process approved stays approved if the list changes before the gateway has read it', async t => {
+  const world = createWorld(t)
+  const pinned = await world.start()
+  pinned.serve(catalog('first'))
+  pinned.serve(catalog('second'))
+  await pinned.saved()
+  const { found = [] } = (await world.approvals.load(subject)) ?? {}
+  await world.approvals.save(subject, { approved: found })
+  pinned.serve(catalog('third'))
+  await pinned.saved()
+  assert.deepEqual(await world.approved(), ['second'])
+  assert.deepEqual(await world.found(), ['third'])
+  assert.equal(await pinned.reload(), true)
+})
+
+test('approved tools that cannot be read are not overwritten, unless the user approves', async t => {
+  const world = createWorld(t)
+  await world.run('first')
+  const file = world.file()
+  const text = readFileSync(file, 'utf8')
+  // As with an error of the disk: reading a folder fails.
+  renameSync(file, `${file}.kept`)
+  mkdirSync(file)
+  const pinned = await world.start()
+  rmdirSync(file)
+  renameSync(`${file}.kept`, file)
+  assert.ok(pinned.serve(catalog('second')).changes)
+  await pinned.saved()
+  assert.deepEqual(await world.approved(), ['first'])
+  const newer = text.replace('"format":1', '"format":2')
+  writeFileSync(file, newer)
+  world.approve = (await world.run('second')) ?? ''
+  assert.equal(readFileSync(file, 'utf8'), newer)
+  await world.run('second')
+  assert.deepEqual(await world.approved(), ['second'])
 })

@@ -28,6 +28,8 @@ export type Served = {
   hidden?: HiddenText
 }
 
+const UNREADABLE = 'the file of approved tools cannot be read and is kept as it is'
+
 export class PinnedTools {
   readonly #options: PinnedToolsOptions
   #approved: readonly ToolDefinition[] | undefined
@@ -120,13 +122,17 @@ export class PinnedTools {
     this.#reported = changes?.digest
     if (!isApproved && changes?.digest === this.#stored) return
     this.#stored = changes?.digest
-    const record = { approved: [...approved], ...(changes && { found: definitionsOf(found) }) }
-    this.#saving = this.#saving
-      .then(() => approvals.save(subject, record))
-      .catch(error => {
-        const detail = messageOf(error)
-        log.warn({ server: subject.server, detail }, 'the approved tools could not be written to the cache')
-      })
+    const save = async () => {
+      // What another process has approved since is kept.
+      const kept = isApproved ? undefined : await approvals.load(subject)
+      if (kept?.unreadable) return log.warn({ server: subject.server, folder: approvals.folder }, UNREADABLE)
+      const record = { approved: kept?.approved ?? [...approved] }
+      await approvals.save(subject, { ...record, ...(changes && { found: definitionsOf(found) }) })
+    }
+    this.#saving = this.#saving.then(save).catch(error => {
+      const detail = messageOf(error)
+      log.warn({ server: subject.server, detail }, 'the approved tools could not be written to the cache')
+    })
   }
 
   /** Resolves once the approved tools are stored, or could not be. */
