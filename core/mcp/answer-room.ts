@@ -1,8 +1,10 @@
 /** Bounds how many bytes of large answers one process receives, or has sent and not delivered, at once: without it, a few calls can take all of its memory. */
 import { totalmem } from 'node:os'
 
-/** Answers up to this size are not counted: their number is bounded, and nearly all are that small. */
+/** Answers up to this size are not counted while they are received: their number is bounded, and nearly all are that small. */
 export const SMALL_ANSWER_BYTES = 1024 * 1024
+/** Answers up to this size are not counted until they are read: of a connection, hundreds can wait (HTTP pipelining). */
+export const UNCOUNTED_UNSENT_CHARACTERS = 16 * 1024
 /** The largest answer fits. */
 const MIN_BYTES = 64 * 1024 * 1024
 

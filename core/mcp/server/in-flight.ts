@@ -13,7 +13,7 @@ const NO_HEADERS: readonly string[] = []
 type Entry = Placed & { response: PostResponse; key: string | undefined }
 
 export class InFlight {
-  /** For large answers until their callers have read them. */
+  /** For answers over 16 KiB until their callers have read them. */
   readonly unsent: AnswerRoom
   readonly #entries = new PlacedList<Entry>()
   #whenIdle: (() => void) | undefined

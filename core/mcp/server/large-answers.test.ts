@@ -132,6 +132,32 @@ test('a request that waited behind a large answer has no limit from it', async t
   assert.equal(sockets[0]?.timeout, 0)
 })
 
+test('many answers below 1 MiB that a caller does not read leave less room for others', async t => {
+  const room = new AnswerRoom(32 * MIB)
+  const { url, unread, handled } = await start(t, room)
+  const caller = unread(...Array.from({ length: 50 }, (_, id) => call(0.9 * MIB, id)))
+  await until(() => handled.length === 50)
+  await until(() => room.left < MIB)
+  assert.match(String(errorOf(await post(url, call(MIB))).message), /try again/)
+  assert.ok((await post(url, call(16_000))).json.result)
+  caller.destroy()
+  await until(() => room.left === 32 * MIB)
+  assert.ok((await post(url, call(MIB))).json.result)
+})
+
+test('answers below 1 MiB are sent in turn to a caller that sent its requests ahead', async t => {
+  const room = new AnswerRoom(32 * MIB)
+  const { unread } = await start(t, room)
+  const caller = unread(...Array.from({ length: 20 }, (_, id) => call(0.9 * MIB, id)))
+  let read = ''
+  caller.setEncoding('utf8').on('data', text => {
+    read += text
+  })
+  caller.resume()
+  await until(() => read.split('"text":"').length === 21)
+  await until(() => room.left === 32 * MIB)
+})
+
 test('a large answer takes no room while it waits behind another answer on its connection', async t => {
   const room = new AnswerRoom(32 * MIB)
   const { url, unread, handled } = await start(t, room)

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { peerAddress } from '../../addresses.ts'
 import { Fault } from '../../errors.ts'
 import type { JsonObject, JsonValue } from '../../json.ts'
-import { SMALL_ANSWER_BYTES } from '../answer-room.ts'
+import { UNCOUNTED_UNSENT_CHARACTERS } from '../answer-room.ts'
 
 /** Notifications are dropped while this many bytes are unsent: the client reads too slowly. */
 const MAX_UNSENT_BYTES = 1 << 20
@@ -100,7 +100,7 @@ export class PostResponse {
   end(status: number, text: string | undefined, headers: readonly string[] = NO_HEADERS): void {
     const raw = this.#raw
     if (raw.writableEnded || raw.destroyed) return
-    if (text !== undefined && text.length > SMALL_ANSWER_BYTES) closeIfUnread(raw)
+    if (text !== undefined && text.length > UNCOUNTED_UNSENT_CHARACTERS) closeIfUnread(raw)
     if (this.#streaming) raw.end(this.#silent || text === undefined ? undefined : frame(text))
     else if (this.#silent) writeText(raw, 202, undefined)
     else writeText(raw, status, text, headers.length === 0 ? this.#headers : [...this.#headers, ...headers])

@@ -1,6 +1,6 @@
-/** Bounds the answers that callers have not read yet: those over 1 MiB of all callers together, and those of a batch. */
+/** Bounds the answers that callers have not read yet: those over 16 KiB of all callers together, and those of a batch. */
 import type { ServerResponse } from 'node:http'
-import { type AnswerRoom, SMALL_ANSWER_BYTES } from '../answer-room.ts'
+import { type AnswerRoom, SMALL_ANSWER_BYTES, UNCOUNTED_UNSENT_CHARACTERS } from '../answer-room.ts'
 import { TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, RequestId } from '../protocol/json-rpc.ts'
 import { whenClosed } from './post-response.ts'
@@ -16,7 +16,8 @@ const CROWDED = dropped(
 
 /** The text to send: the given one, whose room is free again when `raw` is closed, or an error if there is no room. */
 export function withinRoom(room: AnswerRoom, raw: ServerResponse, id: RequestId, text: string): string {
-  return text.length <= SMALL_ANSWER_BYTES || takingFrom(room, raw)(text) ? text : errorText(id, CROWDED)
+  const isSent = text.length <= UNCOUNTED_UNSENT_CHARACTERS || takingFrom(room, raw)(text)
+  return isSent ? text : errorText(id, CROWDED)
 }
 
 /** Does the same for each answer of a batch. The answers are dropped as they come, so that they are not kept until all have come. */
@@ -29,22 +30,23 @@ export function batchWithinRoom(
   return (id, text) => {
     const sum = characters + text.length
     if (characters > 0 && sum > MAX_BATCH_CHARACTERS) return errorText(id, BATCH_TOO_LARGE)
-    if (sum > SMALL_ANSWER_BYTES && !take(text)) return errorText(id, CROWDED)
+    if (sum > UNCOUNTED_UNSENT_CHARACTERS && !take(text)) return errorText(id, CROWDED)
     characters = sum
     return text
   }
 }
 
 /**
- * A function that takes room for a text until `raw` is closed; false if there is none. There is none either for a response that waits for
- * others on its connection (HTTP pipelining), since no time limits how long it waits.
+ * A function that takes room for a text until `raw` is closed; false if there is none. There is none either for more than 1 MiB of a response
+ * that waits for others on its connection (HTTP pipelining), since no time limits how long it waits.
  */
 function takingFrom(room: AnswerRoom, raw: ServerResponse): (text: string) => boolean {
   let taken = 0
   whenClosed(raw, () => room.free(taken))
   return text => {
-    const bytes = Buffer.byteLength(text)
-    if (raw.closed || !raw.socket || !room.take(bytes)) return false
+    // Counting the bytes of a small text would take more time than it is worth.
+    const bytes = text.length <= SMALL_ANSWER_BYTES ? text.length : Buffer.byteLength(text)
+    if (raw.closed || (!raw.socket && taken + bytes > SMALL_ANSWER_BYTES) || !room.take(bytes)) return false
     taken += bytes
     return true
   }
