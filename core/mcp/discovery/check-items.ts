@@ -4,9 +4,9 @@ import { cut } from '../../cut.ts'
 import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
 import type { Era } from '../protocol/revisions.ts'
+import { MAX_URI_CHARACTERS } from '../protocol/uri-limits.ts'
 
 export const MAX_NAME_CHARACTERS = 256
-export const MAX_URI_CHARACTERS = 8_192
 export const MAX_ITEM_CHARACTERS = 256 * 1024
 export const MAX_DEPTH = 64
 

@@ -5,6 +5,7 @@ import { changingLists, declares } from '../protocol/declares.ts'
 import { INVALID_PARAMS, TRANSPORT_ERROR } from '../protocol/error-codes.ts'
 import type { JsonRpcError, McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { META_SUBSCRIPTION_ID } from '../protocol/revisions.ts'
+import { tooLongUri } from '../protocol/uri-limits.ts'
 import type { Subscription } from '../upstream.ts'
 import type { FrontClients } from './clients.ts'
 import { atExpiry } from './expiry.ts'
@@ -130,6 +131,8 @@ function readFilter(asked: JsonValue | undefined): Filter | string {
   if (!Array.isArray(uris) || !uris.every(uri => typeof uri === 'string'))
     return "Invalid params: 'resourceSubscriptions' is not a list of URIs"
   if (uris.length > MAX_URIS) return `Invalid params: more than ${MAX_URIS} resource subscriptions`
+  const tooLong = uris.map(tooLongUri).find(reason => reason !== undefined)
+  if (tooLong !== undefined) return tooLong
   const lists = ['tools', 'prompts', 'resources'].filter(list => asked[`${list}ListChanged`] === true)
   return { lists: new Set(lists), uris: [...new Set(uris as string[])] }
 }

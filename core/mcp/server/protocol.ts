@@ -4,6 +4,7 @@ import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/e
 import type { McpResponse, Notification } from '../protocol/json-rpc.ts'
 import { LOG_LEVELS } from '../protocol/log-levels.ts'
 import { LISTEN } from '../protocol/message.ts'
+import { tooLongUri } from '../protocol/uri-limits.ts'
 import type { FrontClients } from './clients.ts'
 import type { McpHandler, McpRequest } from './handler.ts'
 import { canSubscribe, listen } from './listen.ts'
@@ -77,6 +78,8 @@ function subscribe(
     return refused(INVALID_PARAMS, `${method} is not supported here: no resource reports updates`)
   if (client === undefined) return refused(INVALID_REQUEST, `${method} needs a session; initialize first`)
   if (typeof uri !== 'string') return refused(INVALID_PARAMS, 'Invalid params: uri is missing')
+  const tooLong = tooLongUri(uri)
+  if (tooLong !== undefined) return refused(INVALID_PARAMS, tooLong)
   const { subscriptions } = clients
   if (method === 'resources/unsubscribe') {
     subscriptions.unsubscribe(client, route, uri)

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../../core/json.ts'
 import type { Identity } from '../../../core/mcp/identity.ts'
 import { declares } from '../../../core/mcp/protocol/declares.ts'
 import type { McpResponse, Notification } from '../../../core/mcp/protocol/json-rpc.ts'
+import { MAX_URI_CHARACTERS } from '../../../core/mcp/protocol/uri-limits.ts'
 import type { McpRoute, SubscriptionLife } from '../../../core/mcp/server/handler.ts'
 import type { Subscription } from '../../../core/mcp/upstream.ts'
 import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
@@ -19,7 +20,6 @@ import type { Refusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
 import { findResource, type ResourceTarget } from './resource-target.ts'
-import { MAX_URI_CHARACTERS } from './template-match.ts'
 
 export type SubscribeDependencies = {
   /** As restricted for the caller. */

@@ -1,7 +1,7 @@
 /** Whether a URI may be an expansion of a URI template (RFC 6570). Pure. */
+import { MAX_URI_CHARACTERS } from '../../../core/mcp/protocol/uri-limits.ts'
 
 const EXPRESSION = /\{[^{}]*\}/
-export const MAX_URI_CHARACTERS = 8_192
 
 /** True if the literal parts of the template occur in the URI in order. Templates without a literal scheme at the beginning match nothing. */
 export function mayMatch(template: string, uri: string): boolean {
