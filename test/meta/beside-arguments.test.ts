@@ -84,3 +84,24 @@ test('a path that is repeated in another field is not named', async () => {
   for (const field of ['toolPath', 'prompt_path', 'tool_name'])
     assert.deepEqual(await execute({ arguments: { id: 1 }, [field]: 'shop:act' }), [{ id: 1 }, []], field)
 })
+
+test('a call with more than 1,000 fields beside the arguments is refused; the arguments may have more', async () => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+  const inner = { tool_path: 'shop:act', ...many(1_500) }
+  for (const [profile, tool, call] of [
+    ['hierarchical', 'execute_mcp_tool', { tool_path: 'shop:act', ...many(1_500) }],
+    ['hierarchical', 'execute_mcp_tool', { arguments: inner }],
+    ['search', 'mcp_execute_tool', { toolName: 'shop:act', ...many(1_500) }],
+    ['registry', 'execute', { tool: 'shop:act', ...many(1_500) }],
+  ] as const) {
+    const fixture = createFixture(SERVERS, { allowedProfiles: ['search', 'registry'] })
+    const { isError, content } = await fixture.call(tool, call, { route: { kind: 'gateway', profile } })
+    assert.ok(isError)
+    assert.match(content[0]?.text ?? '', /more than 1000 fields beside the arguments/)
+    assert.deepEqual(fixture.sent, [])
+  }
+  const [sent] = await execute({ arguments: many(1_500), force: true })
+  assert.equal(Object.keys(sent).length, 1_501)
+  const [few] = await execute({ arguments: { id: 1 }, ...many(900), force: true })
+  assert.deepEqual(few, { id: 1, force: true })
+})

@@ -1,9 +1,9 @@
 /** The meta-tool that calls a tool, or fetches a prompt, by its path. */
-import type { JsonObject } from '../../../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import { sliceJson } from '../../../../core/json-slice.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { ARGUMENTS_PATH, type Given, objectIn, textAt } from '../../arguments/given-arguments.ts'
-import { readName } from '../../arguments/read-name.ts'
+import { hasTooManyFields, readName, TOO_MANY_FIELDS } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import { joinNotes, NO_NOTES, type Notes } from '../../calling/notes.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -45,12 +45,15 @@ function callWith(
 ): McpResponse | Promise<McpResponse> {
   if (isPlain(args)) return execute(work, args.tool_path, given, NOTHING, notes)
   const nested = objectIn(given)
-  if (!withToolPath(args) && nested && withToolPath(nested.value)) {
-    const text = nested.text === undefined ? undefined : sliceJson(nested.text, ['arguments'])
+  const whole =
+    pathOf(args) === undefined && nested && pathOf(nested.value) !== undefined ? nested : undefined
+  if (hasTooManyFields(args) || (whole && hasTooManyFields(whole.value))) return refuse(work, TOO_MANY_FIELDS)
+  if (whole) {
+    const text = whole.text === undefined ? undefined : sliceJson(whole.text, ['arguments'])
     const { arguments: _arguments, ...outer } = args
-    return callWith(work, { ...outer, ...nested.value }, { value: nested.value.arguments, text }, [NESTED])
+    return callWith(work, { ...outer, ...whole.value }, { value: whole.value.arguments, text }, [NESTED])
   }
-  const read = readName(withToolPath(args) ?? args, 'tool_path')
+  const read = readName(withToolPath(args), 'tool_path')
   if (!read)
     return refuse(work, {
       refusal: 'tool_path is missing: give it as discover_mcp_tools does, such as "server:tool".',
@@ -66,8 +69,15 @@ function isPlain(args: JsonObject): args is JsonObject & { tool_path: string } {
   return typeof args.tool_path === 'string' && args.tool_path !== ''
 }
 
-/** The arguments with the path in `tool_path`, also if it is the path of a prompt; undefined if there is none. */
-function withToolPath({ tool_path, prompt_path, ...rest }: JsonObject): JsonObject | undefined {
-  const path = tool_path ?? prompt_path
-  return path === undefined ? undefined : { ...rest, tool_path: path }
+/** The path of a tool or prompt. */
+function pathOf({ tool_path, prompt_path }: JsonObject): JsonValue | undefined {
+  return tool_path ?? prompt_path
+}
+
+/** The arguments with the path in `tool_path`, also if it is the path of a prompt. */
+function withToolPath(args: JsonObject): JsonObject {
+  const path = pathOf(args)
+  if (path === undefined) return args
+  const { prompt_path: _prompt, ...rest } = args
+  return { ...rest, tool_path: path }
 }

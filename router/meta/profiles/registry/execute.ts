@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
-import { readName } from '../../arguments/read-name.ts'
+import { hasTooManyFields, readName, TOO_MANY_FIELDS } from '../../arguments/read-name.ts'
 import { execute as executeNamed } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { refuse } from '../../wording/answers.ts'
@@ -28,6 +28,7 @@ export const execute: MetaTool = {
 const ARGS_PATH = [...ARGUMENTS_PATH, 'args']
 
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
+  if (hasTooManyFields(given)) return refuse(work, TOO_MANY_FIELDS)
   const read = readName(given, 'tool')
   if (!read)
     return refuse(work, {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { ARGUMENTS_PATH, textAt } from '../../arguments/given-arguments.ts'
-import { readName } from '../../arguments/read-name.ts'
+import { hasTooManyFields, readName, TOO_MANY_FIELDS } from '../../arguments/read-name.ts'
 import { execute } from '../../calling/execute.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
 import { refuse } from '../../wording/answers.ts'
@@ -30,6 +30,7 @@ export const mcpExecuteTool: MetaTool = {
 const ARGS_PATH = [...ARGUMENTS_PATH, 'args']
 
 function call(work: Work, given: JsonObject): McpResponse | Promise<McpResponse> {
+  if (hasTooManyFields(given)) return refuse(work, TOO_MANY_FIELDS)
   const read = readName(given, 'toolName')
   if (!read) return refuse(work, TOOL_NAME_MISSING)
   const { args, serverId, ...beside } = read.rest
