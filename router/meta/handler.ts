@@ -62,6 +62,8 @@ export function createHandler(options: HandlerOptions): McpHandler {
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
   const turns = createTurns()
+  // Not those of searches, which would wait for the checks of all subscriptions.
+  const checks = createTurns()
   const kept = { results, scripts, clients, activated, schemas, once, turns }
   const shared = { limits, pool, observer, encodeQuery, ...kept }
 
@@ -90,7 +92,7 @@ export function createHandler(options: HandlerOptions): McpHandler {
       const reading = { route, method: 'resources/subscribe', params: { uri } }
       const catalog = (await readyCatalogOf(caller, reading)) ?? catalogOf(caller.identity)
       const words = wordsOf(route)
-      const dependencies = { catalog, catalogOf, watch, pool, observer, words }
+      const dependencies = { catalog, catalogOf, watch, turns: checks, pool, observer, words }
       return subscribe(dependencies, route, subscription, life)
     },
     forget(client) {

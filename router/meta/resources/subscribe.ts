@@ -1,5 +1,7 @@
 /** Subscribes to a resource for a client; updates have the URI that the client used. */
+import { isDeepStrictEqual } from 'node:util'
 import { exposedUri } from '../../../core/catalog/names.ts'
+import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { Fault } from '../../../core/errors.ts'
 import type { JsonValue } from '../../../core/json.ts'
 import type { Identity } from '../../../core/mcp/identity.ts'
@@ -10,12 +12,14 @@ import type { McpRoute, SubscriptionLife } from '../../../core/mcp/server/handle
 import type { Subscription } from '../../../core/mcp/upstream.ts'
 import { ScopesMissing, scopesToAskFor } from '../../access/missing-scopes.ts'
 import { mayRead } from '../../access/reachable.ts'
+import type { View } from '../../access/view.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { RouterObserver } from '../../observer.ts'
 import type { Pool } from '../../upstream/pool.ts'
 import { outcomeOf } from '../calling/forward.ts'
 import { challengeFor, invalid, unanswered } from '../calling/rpc-errors.ts'
 import { findServer } from '../calling/targets.ts'
+import type { Turns } from '../turns.ts'
 import type { Refusal } from '../wording/answers.ts'
 import type { ProfileWords } from '../wording/profile-words.ts'
 import { quote } from '../wording/sentences.ts'
@@ -28,6 +32,8 @@ export type SubscribeDependencies = {
   catalogOf: (identity: Identity) => Catalog
   /** Yields whenever a catalog changes. Absent: they do not change. */
   watch?: (signal: AbortSignal) => AsyncIterable<Catalog>
+  /** For the checks of all subscriptions when a catalog changes. */
+  turns: Turns
   pool: Pool
   observer: RouterObserver
   words: ProfileWords
@@ -40,7 +46,7 @@ export async function subscribe(
   subscription: Subscription,
   life: SubscriptionLife,
 ): Promise<McpResponse> {
-  const { catalog, watch, pool, observer } = dependencies
+  const { catalog, watch, turns, pool, observer } = dependencies
   const target = targetOf(catalog, route, subscription.uri)
   const { caller } = subscription
   const method = 'resources/subscribe'
@@ -86,7 +92,7 @@ export async function subscribe(
   })
   if (answer instanceof Fault) return unanswered(answer, server, dependencies.words)
   if (answer.error) return answer
-  if (watch) void atEach(watch(life.signal), isStillAllowed)
+  if (watch) void atEach(watch(life.signal), () => turns(() => life.signal.aborted || isStillAllowed()))
   return { result: {} }
 }
 
@@ -97,8 +103,9 @@ function rightsOf(
   life: SubscriptionLife,
 ) {
   const mayReport = (uri: string) => isReadable(dependencies, life.identity(), { server, uri })
+  const isGranted = rememberingGranted()
   const isStillAllowed = () => {
-    if (mayReport(uri)) return true
+    if (isReadable(dependencies, life.identity(), { server, uri }, isGranted)) return true
     // An expired credential may be followed by a renewed one.
     if (life.identity()) life.end()
     return false
@@ -111,6 +118,7 @@ function isReadable(
   { catalogOf }: SubscribeDependencies,
   identity: Identity | undefined,
   { server, uri }: ResourceTarget,
+  isGrantedBy = isGranted,
 ): boolean {
   if (!identity) return false
   const now = catalogOf(identity)
@@ -118,11 +126,31 @@ function isReadable(
   if (!now.view) return true
   // Not in the restricted catalog: a server of whose shared lists nothing is granted is not in it, though the user's own lists may have something.
   const known = (now.whole ?? now).servers.get(server.name)
-  return !!known && mayRead(now, known, uri) && scopesToAskFor(now, identity, known, { uri }).length === 0
+  return !!known && isGrantedBy(now, identity, known, uri)
 }
 
-async function atEach(changes: AsyncIterable<unknown>, run: () => void): Promise<void> {
-  for await (const _ of changes) run()
+function isGranted(catalog: Catalog, identity: Identity, server: RouterServer, uri: string): boolean {
+  return mayRead(catalog, server, uri) && scopesToAskFor(catalog, identity, server, { uri }).length === 0
+}
+
+/** For one URI of one server: `isGranted`, which reads the URI in many forms only if the rules or the caller's credential changed. */
+function rememberingGranted(): typeof isGranted {
+  let last: { view: View | undefined; identity: Identity; kind: string; granted: boolean } | undefined
+  return (catalog, identity, server, uri) => {
+    const { view } = catalog
+    const { kind } = server.endpoint
+    const isSame =
+      last?.identity === identity &&
+      last.kind === kind &&
+      (last.view === view || isDeepStrictEqual(last.view, view))
+    const granted = isSame && last ? last.granted : isGranted(catalog, identity, server, uri)
+    last = { view, identity, kind, granted }
+    return granted
+  }
+}
+
+async function atEach(changes: AsyncIterable<unknown>, run: () => Promise<unknown>): Promise<void> {
+  for await (const _ of changes) await run()
 }
 
 function targetOf(catalog: Catalog, route: McpRoute, uri: string): ResourceTarget | Refusal {
