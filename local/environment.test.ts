@@ -1,7 +1,7 @@
 /** The environment variables that servers inherit from the user. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inheritedEnvironment } from './environment.ts'
+import { inheritedEnvironment, installerEnvironment } from './environment.ts'
 
 test('servers inherit the variables for programs, languages and proxies, but no tokens', () => {
   const inherited = {
@@ -20,4 +20,19 @@ test('servers inherit the variables for programs, languages and proxies, but no 
     MY_PATH: 'x',
   }
   assert.deepEqual(inheritedEnvironment({ ...inherited, ...others }), inherited)
+})
+
+test('install scripts also get the settings of installers and of downloads, but no tokens of other programs', () => {
+  const passed = {
+    PATH: '/bin',
+    npm_config_registry: 'r',
+    PUPPETEER_SKIP_DOWNLOAD: '1',
+    PUPPETEER_SKIP_CHROMIUM_DOWNLOAD: '1',
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+    PLAYWRIGHT_DOWNLOAD_HOST: 'h',
+    ELECTRON_MIRROR: 'm',
+    CYPRESS_INSTALL_BINARY: '0',
+  }
+  const others = { GITHUB_TOKEN: 't', PLAYWRIGHT_SERVICE_ACCESS_TOKEN: 't', PORTOLAN_TOKEN: 't' }
+  assert.deepEqual(installerEnvironment({ ...passed, ...others }), passed)
 })

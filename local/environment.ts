@@ -7,6 +7,9 @@ const INHERITED =
 /** Variables that only installers inherit: the settings of npm, uv, pip and Python, with their tokens, and those of compilers. */
 const FOR_INSTALLERS =
   /^((npm|uv|pip)_.+|NODE_AUTH_TOKEN|PYTHON\w*|PYENV\w*|CC|CXX|AR|LD|(C|CPP|CXX|LD)FLAGS|PKG_CONFIG_PATH|APPDATA|LOCALAPPDATA|COMSPEC|PATHEXT)$/i
+/** What tells install scripts whether and from where to download browsers and other programs: `PUPPETEER_SKIP_DOWNLOAD`, `PLAYWRIGHT_DOWNLOAD_HOST`. */
+const FOR_DOWNLOADS =
+  /^(\w+_SKIP_\w*(DOWNLOAD|INSTALL)|\w+_DOWNLOAD_(HOST|BASE_?URL|PATH)|\w+_(MIRROR|CDNURL)|PUPPETEER_(CACHE_DIR|EXECUTABLE_PATH)|PLAYWRIGHT_BROWSERS_PATH|CYPRESS_INSTALL_BINARY)$/i
 
 type Environment = Readonly<Record<string, string>>
 
@@ -22,6 +25,7 @@ export function installerSecrets(env: Environment): string[] {
 }
 
 export function installerEnvironment(env: Environment): Record<string, string> {
-  const isPassed = (name: string) => INHERITED.test(name) || FOR_INSTALLERS.test(name)
+  const isPassed = (name: string) =>
+    [INHERITED, FOR_INSTALLERS, FOR_DOWNLOADS].some(names => names.test(name))
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)))
 }

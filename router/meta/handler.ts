@@ -52,8 +52,7 @@ export type HandlerOptions = CallerCatalogsOptions & {
 }
 
 export function createHandler(options: HandlerOptions): McpHandler {
-  const { watch, settled, limits, pool } = options
-  const { observer, encodeQuery, results, scripts, clients } = options
+  const { watch, settled, limits, pool, observer, encodeQuery, results, scripts, clients } = options
   const activated = createActivatedSets()
   const schemas = createSchemaChecks()
   const once = createOnce()
@@ -61,9 +60,7 @@ export function createHandler(options: HandlerOptions): McpHandler {
   const changes = watch && createListChanges({ watch, restrict, once, settled })
   if (clients) pool.attach(listenerOf(clients))
   const { tracer } = observer
-  const turns = createTurns()
-  // Not those of searches, which would wait for the checks of all subscriptions.
-  const checks = createTurns()
+  const [turns, checks] = [createTurns(), createTurns()]
   const kept = { results, scripts, clients, activated, schemas, once, turns }
   const shared = { limits, pool, observer, encodeQuery, ...kept }
 

@@ -32,7 +32,7 @@ export type SubscribeDependencies = {
   catalogOf: (identity: Identity) => Catalog
   /** Yields whenever a catalog changes. Absent: they do not change. */
   watch?: (signal: AbortSignal) => AsyncIterable<Catalog>
-  /** For the checks of all subscriptions when a catalog changes. */
+  /** For the checks of all subscriptions when a catalog changes; not those of searches, which would wait for them. */
   turns: Turns
   pool: Pool
   observer: RouterObserver
