@@ -30,6 +30,9 @@ const ON_LAPTOPS = { reason: REASON.clusterOnly, placement: 'local' } as const
 /** Versions that are not pinned: each installation gets the newest. */
 const NEWEST: ReadonlySet<string | undefined> = new Set(['', 'latest'])
 
+/** As JSON. The feed of a gateway, which has the overrides of all of its servers, must fit into one ConfigMap (1 MiB, compressed). */
+const MAX_OVERRIDES_BYTES = 256 * 1024
+
 const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
   {
     reason: REASON.localOnly,
@@ -91,6 +94,16 @@ const SERVER_CHECKS: readonly Check<McpServerSpec>[] = [
     ...ON_LAPTOPS,
     find: spec => (spec.egress.length > 0 ? 'spec.egress' : undefined),
     message: 'is enforced in clusters only, and here the server could reach anything: remove it',
+  },
+  {
+    reason: REASON.tooLarge,
+    placement: 'cluster',
+    find: ({ tools }) =>
+      Buffer.byteLength(JSON.stringify(tools.overrides)) > MAX_OVERRIDES_BYTES
+        ? 'spec.tools.overrides'
+        : undefined,
+    message:
+      'has more than 256 KiB, too much for the configuration of the routers: shorten descriptions, or override fewer tools',
   },
   {
     reason: REASON.hiddenCharacters,

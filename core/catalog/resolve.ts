@@ -206,7 +206,8 @@ function routerServer(
       deny,
       ...(pin && { pin }),
       ...(trustHints && { trustHints }),
-      overrides: withTokenCounts(overrides, descriptionTokens),
+      // Nothing of a refused server is offered, and its overrides may be what is too large for the feed.
+      overrides: status.state === 'notAccepted' ? {} : withTokenCounts(overrides, descriptionTokens),
     },
     limits: {
       callTimeoutMs: parseDuration(spec.limits.callTimeout),
