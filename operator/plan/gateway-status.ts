@@ -23,6 +23,8 @@ import type { GatewayPlan, GatewayPlanStatus, GatewayWorld, RouterReport } from 
 import { rolloutTrouble } from './rollout.ts'
 
 const READY: Verdict = { reason: REASON.ready, message: 'It answers at its URL.' }
+/** Reasons of an outage of a gateway that has no servers, whatever its routers do. */
+const NO_SERVERS: readonly string[] = [REASON.noServersSelected, REASON.tooLarge]
 /** A server that sleeps is woken by the next call. */
 const SERVING_STATES: readonly ServerState[] = ['ready', 'asleep']
 /** maxItems of `status.routers`. */
@@ -52,7 +54,7 @@ export function gatewayStatus(world: GatewayWorld, plan: GatewayPlan): GatewayPl
     return { ...fieldsOf(world, plan.config), conditions: notAccepted(refusals, generation, { available }) }
   }
   const podTrouble = troubleOfPods(world, plan)
-  const trouble = outage?.reason === REASON.noServersSelected ? outage : (podTrouble ?? outage)
+  const trouble = outage && NO_SERVERS.includes(outage.reason) ? outage : (podTrouble ?? outage)
   const { access, conditions } = accessStatus(world, plan.config, generation)
   return {
     ...fieldsOf(world, plan.config),
@@ -124,8 +126,8 @@ function troubleOfPods(
 /** Why agents get no tool, resource or prompt from the gateway; undefined if they do. */
 function outageOf(world: GatewayWorld, plan: GatewayPlan): Verdict | undefined {
   const { deployment, handshake } = world
-  const noOffer = nothingOffered(world, plan.config)
-  if (noOffer?.reason === REASON.noServersSelected) return noOffer
+  const noOffer = nothingOffered(world, plan)
+  if (noOffer && NO_SERVERS.includes(noOffer.reason)) return noOffer
   if ((deployment?.status?.readyReplicas ?? 0) === 0) return troubleOfPods(world, plan)
   if (!handshake) return { reason: REASON.starting, message: 'It has not answered at its URL yet' }
   if (handshake.ok) return noOffer
@@ -133,8 +135,10 @@ function outageOf(world: GatewayWorld, plan: GatewayPlan): Verdict | undefined {
 }
 
 /** Why the servers of the gateway offer nothing; undefined if they offer something. */
-function nothingOffered(world: GatewayWorld, config: RouterConfig): Verdict | undefined {
+function nothingOffered(world: GatewayWorld, { config, warnings }: GatewayPlan): Verdict | undefined {
   if (config.servers.length === 0) {
+    const tooLarge = warnings.find(({ reason }) => reason === REASON.tooLarge)
+    if (tooLarge) return { reason: REASON.tooLarge, message: tooLarge.message }
     const message =
       'No McpServer of this namespace matches spec.servers.selector: label one, or change the selector'
     return { reason: REASON.noServersSelected, message }

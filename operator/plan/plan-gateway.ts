@@ -15,6 +15,7 @@ import { autoscaler, disruptionBudget, replicasWithin } from './availability.ts'
 import { deployment } from './deployment.ts'
 import { exposureObjects } from './exposure.ts'
 import { feedObject } from './feed-object.ts'
+import { fitFeed } from './fit-feed.ts'
 import {
   ANNOTATION,
   gatewayObjectName,
@@ -50,7 +51,8 @@ const NO_ROUTERS = { replicas: 0, min: 0, max: 0 }
 export function planGateway(world: GatewayWorld): GatewayPlan {
   const { gateway } = world
   const references = indexReferences(world.references)
-  const { config, problems, after } = resolveIn(world, references)
+  const { config: whole, problems, after } = resolveIn(world, references)
+  const { config, feed, problems: tooLarge } = fitFeed(whole, config => feedOf(world, references, config))
   const refusals = problems
     .filter(({ kind }) => kind === 'McpGateway')
     .map(({ kind: _, name: __, ...problem }) => problem)
@@ -58,13 +60,16 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
   return {
     objects: [
       serviceAccount(gateway),
-      ...feedObjects(world, references, config),
+      // The Role comes before the feed: routers must be allowed to read what the feed names.
+      role(gateway, slicesIn(world, config), secretsIn(world, config)),
+      roleBinding(gateway),
+      feedObject(gateway, feed),
       ...routers.objects,
       ...exposureObjects(gateway),
     ],
     secrets: [routerKeys(gateway)],
     refusals,
-    warnings: [...missingGatewayReferences(gateway, references), ...leftOut(problems)],
+    warnings: [...missingGatewayReferences(gateway, references), ...leftOut(problems), ...tooLarge],
     ...(after !== undefined && { afterMs: after }),
     config,
     revision: routers.revision,
@@ -131,36 +136,47 @@ function userSecretsOf(
   return new Map(all)
 }
 
-/** The feed and the RBAC that it needs. The Role comes first: routers must be allowed to read what the feed names. */
-function feedObjects(
-  { gateway, slices, loginSecrets = [] }: GatewayWorld,
-  references: ReferenceIndex,
-  config: RouterConfig,
-): KubeObject[] {
-  const { servers, search } = config
-  const sets = servers.flatMap(({ name }) => {
-    const set = slices.get(name)
-    return set ? [[name, set] as const] : []
-  })
-  const embeddingsKey = search.embeddings?.secret
+function feedOf(world: GatewayWorld, references: ReferenceIndex, config: RouterConfig): RouterFeed {
   const tokens = config.access.auth?.tokens?.secretName
-  const named = [
-    ...servers.flatMap(({ endpoint }) => secretsOf(endpoint)),
-    ...servers.flatMap(namesOfUserSecrets),
-    ...loginSecrets,
-    ...(config.access.auth?.jwt ?? []).flatMap(({ login }) => login?.clientSecret?.name ?? []),
-    ...(embeddingsKey ? [embeddingsKey.name] : []),
-    ...(tokens === undefined ? [] : [tokens]),
-  ]
-  const secrets = [...new Set(named)].sort()
-  const versions = secrets.flatMap(name => {
+  const versions = secretsIn(world, config).flatMap(name => {
     const found = references.get(`Secret/${name}`)
     const version = name === tokens && !found?.exists ? undefined : contentDigest(found)
     return version === undefined ? [] : [[name, version] as const]
   })
-  const feed: RouterFeed = { config, slices: Object.fromEntries(sets), secrets: Object.fromEntries(versions) }
-  const names = sets.flatMap(([name, { parts }]) => sliceNames(name, parts)).sort()
-  return [role(gateway, names, secrets), roleBinding(gateway), feedObject(gateway, feed)]
+  return {
+    config,
+    slices: Object.fromEntries(setsIn(world, config)),
+    secrets: Object.fromEntries(versions),
+  }
+}
+
+function setsIn({ slices }: GatewayWorld, { servers }: RouterConfig) {
+  return servers.flatMap(({ name }) => {
+    const set = slices.get(name)
+    return set ? [[name, set] as const] : []
+  })
+}
+
+/** Names of the ConfigMaps with the slices of all servers. */
+function slicesIn(world: GatewayWorld, config: RouterConfig): string[] {
+  return setsIn(world, config)
+    .flatMap(([name, { parts }]) => sliceNames(name, parts))
+    .sort()
+}
+
+/** Names of all Secrets that routers read. */
+function secretsIn({ loginSecrets = [] }: GatewayWorld, { servers, search, access }: RouterConfig): string[] {
+  const embeddingsKey = search.embeddings?.secret
+  const tokens = access.auth?.tokens?.secretName
+  const named = [
+    ...servers.flatMap(({ endpoint }) => secretsOf(endpoint)),
+    ...servers.flatMap(namesOfUserSecrets),
+    ...loginSecrets,
+    ...(access.auth?.jwt ?? []).flatMap(({ login }) => login?.clientSecret?.name ?? []),
+    ...(embeddingsKey ? [embeddingsKey.name] : []),
+    ...(tokens === undefined ? [] : [tokens]),
+  ]
+  return [...new Set(named)].sort()
 }
 
 function namesOfUserSecrets({ users }: RouterServer): string[] {
