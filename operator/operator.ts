@@ -14,6 +14,7 @@ import type { Namespaces } from './runtime/cache.ts'
 import { type Caches, createCaches } from './runtime/caches.ts'
 import { type Controller, runController } from './runtime/controller.ts'
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts'
+import { inListedNamespaces } from './runtime/first-lists.ts'
 import { serveHealth } from './runtime/health-server.ts'
 import { createOperatorMetrics, type OperatorMetrics } from './runtime/operator-metrics.ts'
 
@@ -145,7 +146,9 @@ async function runControllers(
   log.info({ servers: caches.servers.objects.size, gateways: caches.gateways.objects.size }, 'caches synced')
   const lead = async (leading: AbortSignal) => {
     metrics.leading(true)
-    await Promise.all(controllers.map(one => runController(one, { log, metrics, clock, tracer }, leading)))
+    const context = { log, metrics, clock, tracer }
+    const guarded = controllers.map(one => inListedNamespaces(one, caches))
+    await Promise.all(guarded.map(one => runController(one, context, leading)))
     metrics.leading(false)
   }
   const identity = `${pod}_${randomUUID()}`

@@ -38,8 +38,10 @@ export function createTokenReviewController(
       const gateways = [...caches.gateways.objects.values()]
         .filter(needsReviews)
         .flatMap(object => manifests.gateway(object).manifest ?? [])
+      const unlisted = caches.gateways.unlisted.map(({ namespace }) => namespace)
+      const keeps = (namespace = '') => unlisted.includes(namespace)
       await writeBindingSubjects(
-        { ...options, fieldManager: FIELD_MANAGER },
+        { ...options, fieldManager: FIELD_MANAGER, keeps },
         key,
         reviewSubjects(gateways),
         signal,

@@ -14,22 +14,26 @@ export type BindingWriterOptions = {
   log: Log
   metrics: OperatorMetrics
   fieldManager: string
+  /** Whether existing subjects of this namespace stay. */
+  keeps(namespace: string | undefined): boolean
 }
 
 /**
- * Makes `subjects` the only subjects of the ClusterRoleBinding `name`; writes nothing if they already are. Rejects with a Fault if the binding
+ * Makes `given`, and those that it keeps, the only subjects of the ClusterRoleBinding `name`; writes nothing if they already are. Rejects with a Fault if the binding
  * does not exist or may not be written.
  */
 export async function writeBindingSubjects(
-  { client, log, metrics, fieldManager }: BindingWriterOptions,
+  { client, log, metrics, fieldManager, keeps }: BindingWriterOptions,
   name: string,
-  subjects: readonly RbacV1Subject[],
+  given: readonly RbacV1Subject[],
   signal: AbortSignal,
 ): Promise<void> {
   const found = await client.get<Kube<V1ClusterRoleBinding>>({ ...BINDING, name }, signal)
   if (!found)
     throw new Fault('not_found', `The ClusterRoleBinding ${name} does not exist: install the chart again`)
-  if (canonicalJson(found.subjects?.map(plain) ?? []) === canonicalJson(subjects)) return
+  const existing = found.subjects?.map(plain) ?? []
+  const subjects = [...existing.filter(({ namespace }) => keeps(namespace)), ...given]
+  if (canonicalJson(existing) === canonicalJson(subjects)) return
   // With the uid, the API server answers with a conflict if the binding was deleted meanwhile, and does not create it again.
   const metadata = { name, uid: found.metadata.uid }
   await client.apply({ ...BINDING, metadata, subjects } as KubeObject, { fieldManager, force: true }, signal)

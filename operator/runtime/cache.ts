@@ -1,6 +1,6 @@
 /** All objects of one kind in the watched namespaces: one view over one list-watch per namespace. */
 import type { Query } from '../../core/kube/client.ts'
-import { type Listener, ListWatch, type ListWatchOptions } from '../../core/kube/list-watch.ts'
+import { type Listener, ListWatch, type ListWatchOptions, type Refusal } from '../../core/kube/list-watch.ts'
 import type { KubeObject, ObjectMeta } from '../../core/kube/object.ts'
 import { LABEL, PRODUCT } from '../plan/names.ts'
 import { foreignEntries } from './foreign-fields.ts'
@@ -22,9 +22,9 @@ export type Cache<T extends KubeObject> = {
 
 export type WatchedCache<T extends KubeObject> = Cache<T> & {
   readonly kind: string
-  /** Whether all objects were listed once. */
-  readonly isSynced: boolean
-  /** Resolves then. */
+  /** The namespaces whose objects were not listed yet, `''` for all, and whether the API server refuses it. */
+  readonly unlisted: readonly { namespace: string; refusal: Refusal | undefined }[]
+  /** Resolves when all objects were listed once. */
   readonly synced: Promise<unknown>
   /** Lists and watches until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -59,8 +59,10 @@ export function createCache<T extends KubeObject>(
         for (const end of ends) end()
       }
     },
-    get isSynced() {
-      return watches.every(watch => watch.isSynced)
+    get unlisted() {
+      return watches.flatMap(({ isSynced, refusal }, at) =>
+        isSynced ? [] : [{ namespace: queries[at]?.namespace ?? '', refusal }],
+      )
     },
     get synced() {
       return Promise.all(watches.map(watch => watch.synced))

@@ -13,7 +13,6 @@ import type {
   V2HorizontalPodAutoscaler,
 } from '@kubernetes/client-node'
 import type { Clock } from '../../core/async.ts'
-import { waitFor } from '../../core/deadline.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, type KubeObject, keyOf, type ObjectRef } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
@@ -22,6 +21,7 @@ import { API_VERSION } from '../../crds/object-meta.ts'
 import { HTTP_ROUTE } from '../plan/exposure.ts'
 import { LABEL, MANAGED_SELECTOR } from '../plan/names.ts'
 import { type Cache, createCache, type Namespaces, type WatchedCache } from './cache.ts'
+import { waitForLists } from './first-lists.ts'
 import { indexBy } from './index-by.ts'
 import { controllerOf } from './owner-reference.ts'
 
@@ -52,9 +52,11 @@ export type Caches = Kinds & {
   podsOf(namespace: string, component: 'server' | 'user' | 'router', name: string): Kube<V1Pod>[]
   /** Calls `listener` for every change of an object that a server or gateway controls, including pods. */
   onOwnedChange(listener: (owner: Owner) => void): void
-  /** Kinds that are not listed yet. For a kind that remains here, RBAC rights or the CRD are missing. */
+  /** Kinds that are not listed yet, except in namespaces without which `synced` resolved. For a kind that remains here, RBAC rights or the CRD are missing. */
   readonly unsynced: readonly string[]
-  /** Resolves when everything was listed; rejects if `signal` aborts before. */
+  /** Whether the objects of all kinds in this namespace were listed. */
+  isListed(namespace: string): boolean
+  /** Resolves when everything was listed, except in namespaces where that is refused; rejects if `signal` aborts before. */
   synced(signal: AbortSignal): Promise<void>
   /** Watches until `signal` aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
@@ -75,6 +77,7 @@ const OWN_KINDS = Object.values(OWNER_KINDS)
 export function createCaches(options: CachesOptions): Caches {
   const kinds = createKinds(options)
   const all: WatchedCache<KubeObject>[] = Object.values(kinds)
+  let refused: ReadonlySet<string> = new Set()
   const byKind = new Map(all.map(cache => [cache.kind, cache]))
   const { servers, gateways, scripts, pods, ...made } = kinds
   const ownedBy = indexBy<KubeObject>(Object.values(made), object => controllerOf(object)?.uid)
@@ -92,10 +95,16 @@ export function createCaches(options: CachesOptions): Caches {
       for (const cache of [pods, ...Object.values(made)]) notifyOfOwners(cache, listener)
     },
     get unsynced() {
-      return all.filter(cache => !cache.isSynced).map(cache => cache.kind)
+      return all
+        .filter(({ unlisted }) => unlisted.some(({ namespace }) => !refused.has(namespace)))
+        .map(cache => cache.kind)
     },
+    isListed: wanted =>
+      all.every(({ unlisted }) =>
+        unlisted.every(({ namespace }) => namespace !== '' && namespace !== wanted),
+      ),
     async synced(signal) {
-      await waitFor(Promise.all(all.map(cache => cache.synced)), signal)
+      refused = await waitForLists(all, options, signal)
     },
     async run(signal) {
       await Promise.all(all.map(cache => cache.run(signal)))
