@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { V1ConfigMap } from '@kubernetes/client-node'
 import { systemClock } from '../../core/async.ts'
+import { KubeClient } from '../../core/kube/client.ts'
 import { type Kube, type KubeObject, refOf } from '../../core/kube/object.ts'
 import { createLog } from '../../core/log.ts'
 import { type ApiServer, skipApiServer, startApiServer } from '../../test/support/api-server.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { until } from '../../test/support/until.ts'
 import type { Namespaces } from './cache.ts'
 import { type Caches, createCaches, type Owner } from './caches.ts'
 import { ownedBy } from './owner-reference.ts'
@@ -119,6 +121,58 @@ test('after a restart of the API server the caches catch up', { skip }, async t 
   await api.client.apply(server('later'), manager)
   await api.client.apply(configMap('later', {}), manager)
   await until(() => Boolean(caches.servers.get('one/later') && caches.configMaps.get('one/later')))
+})
+
+test('a namespace without rights for the operator holds up no other, and is listed once it has them', {
+  skip,
+}, async t => {
+  const allow = async (namespace: string) => {
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['list', 'watch'] }]
+    const subjects = [{ kind: 'ServiceAccount', namespace: 'one', name: 'reader' }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' }
+    const object = { apiVersion: `${roleRef.apiGroup}/v1`, metadata: { name: 'reader', namespace } }
+    const [role, binding] = [
+      { ...object, kind: 'Role', rules },
+      { ...object, kind: 'RoleBinding', roleRef, subjects },
+    ]
+    await Promise.all([api.client.apply(role, manager), api.client.apply(binding, manager)])
+  }
+  await api.kubectl(['create', 'serviceaccount', 'reader', '-n', 'one'])
+  await allow('one')
+  const token = (await api.kubectl(['create', 'token', 'reader', '-n', 'one'])).trim()
+  const { tls } = await api.access.credentials()
+  const credentials = async () => ({
+    headers: { authorization: `Bearer ${token}` },
+    tls: tls.ca ? { ca: tls.ca } : {},
+  })
+  const client = new KubeClient({ ...api.access, credentials })
+  t.after(() => client.close())
+  const clock = createManualClock()
+  const caches = createCaches({ client, namespaces: ['one', 'gone'], log, clock, resyncMs: 600_000 })
+  const stop = new AbortController()
+  const running = caches.run(stop.signal)
+  t.after(() => {
+    stop.abort()
+    return running
+  })
+  let isSynced = false
+  const synced = caches.synced(stop.signal).then(() => {
+    isSynced = true
+  })
+  await until(() => {
+    clock.advance(1_000)
+    return isSynced
+  })
+  await synced
+  assert.deepEqual([caches.unsynced, caches.isListed('one'), caches.isListed('gone')], [[], true, false])
+  await api.namespace('gone')
+  await allow('gone')
+  await api.client.apply(server('back', 'gone'), manager)
+  await until(() => {
+    clock.advance(1_000)
+    return caches.isListed('gone')
+  })
+  assert.ok(caches.servers.get('gone/back'))
 })
 
 async function start(t: TestContext, namespaces: Namespaces = 'all') {
