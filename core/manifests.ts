@@ -10,13 +10,12 @@ import {
   parseAllDocuments,
 } from 'yaml'
 import { type ManifestProblem, type Path, pathSteps } from '../crds/issues.ts'
-import { type Manifest, parseManifest } from '../crds/parse.ts'
+import { MAX_LEVELS, type Manifest, parseManifest } from '../crds/parse.ts'
 import { messageOf, type Problem } from './errors.ts'
 import { isDeeper, isObject } from './json.ts'
 
 export const MAX_FILE_BYTES = 4 * 1024 * 1024
 export const MAX_DOCUMENTS = 1_000
-const MAX_DEPTH = 100
 
 /** The position of a field in its file, and its path there. */
 export type FieldPlace = { line: number; column: number; path: string }
@@ -163,7 +162,9 @@ function itemsOf(value: unknown): { item: unknown; base: Path }[] {
 function plainValue(document: Document.Parsed): { value: unknown; error?: undefined } | { error: string } {
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 })
-    return isDeeper(value, MAX_DEPTH) ? { error: `is nested more than ${MAX_DEPTH} levels deep` } : { value }
+    return isDeeper(value, MAX_LEVELS)
+      ? { error: `is nested more than ${MAX_LEVELS} levels deep` }
+      : { value }
   } catch (error) {
     return { error: messageOf(error) }
   }

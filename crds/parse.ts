@@ -26,6 +26,8 @@ const KINDS: Readonly<Record<string, { apiVersion: string; schema: z.ZodType<Man
   ConfigMap: { apiVersion: 'v1', schema: configMapSchema },
 }
 
+/** How deeply lists and objects of a field of a manifest may be nested: code that reads them is recursive. */
+export const MAX_LEVELS = 100
 const MANIFEST_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec']
 const OWN_KINDS = ['McpServer', 'McpGateway', 'McpScript']
 
@@ -72,6 +74,11 @@ function without<T>(value: T, [step = '', ...rest]: Path): T {
 }
 
 function check(schema: z.ZodType<Manifest>, given: object, isServer: boolean): ParsedManifest {
+  const deep = Object.entries(given).filter(([, inner]) => isDeeper(inner, MAX_LEVELS))
+  if (deep.length > 0) {
+    const message = `is nested more than ${MAX_LEVELS} levels deep`
+    return { problems: deep.map(([field]) => problem('Invalid', message, [field])) }
+  }
   const value = withoutNulls(given) as { spec?: unknown }
   const parsed = schema.safeParse(value, { error: explain })
   const problems = parsed.success ? [] : toProblems(schema, parsed.error.issues)
@@ -110,6 +117,12 @@ function unknownKind(kind: unknown): ManifestProblem {
   return problem('UnknownKind', `must be McpServer, McpGateway or McpScript in ${API_VERSION}${hint}`, [
     'kind',
   ])
+}
+
+/** Whether lists and objects are nested more than `levels` deep. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))
 }
 
 /** An empty field counts as absent, as in the API server. Items of lists are kept. */

@@ -114,7 +114,7 @@ export class ListWatch<T extends KubeObject> {
     const seen = new Set<string>()
     for (const item of listed?.items ?? []) {
       seen.add(keyOf(item))
-      this.#put(item)
+      this.#tryPut(item)
     }
     for (const key of [...this.#objects.keys()]) if (!seen.has(key)) this.#remove(key)
     this.#resourceVersion = listed?.resourceVersion
@@ -150,8 +150,19 @@ export class ListWatch<T extends KubeObject> {
 
   #take({ type, object }: WatchEvent<T>): void {
     if (type === 'DELETED') this.#remove(keyOf(object))
-    else if (type !== 'BOOKMARK') this.#put(object)
+    else if (type !== 'BOOKMARK') this.#tryPut(object)
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion
+  }
+
+  /** An object that cannot be stored, which is a bug, does not stop the others of its kind. */
+  #tryPut(object: T): void {
+    try {
+      this.#put(object)
+    } catch (error) {
+      const { kind } = this.#options.query
+      const { namespace, name } = object.metadata
+      this.#options.log.error({ kind, namespace, name, err: error }, 'an object could not be stored')
+    }
   }
 
   #put(object: T): void {

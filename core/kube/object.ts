@@ -67,9 +67,14 @@ export function refOf({ apiVersion, kind, metadata: { namespace, name } }: KubeO
   return { apiVersion, kind, namespace, name }
 }
 
-/** Freezes the object deeply and returns it. */
+/** Freezes the object deeply and returns it. Not recursive: users' objects may be nested more deeply than the stack allows. */
 export function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) freeze(inner)
-  return Object.freeze(value)
+  const left: unknown[] = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (typeof next !== 'object' || next === null) continue
+    Object.freeze(next)
+    for (const inner of Object.values(next)) left.push(inner)
+  }
+  return value
 }

@@ -1,7 +1,7 @@
 /** Parses the caches' McpServers, McpGateways and McpScripts, each version of an object once. */
 import type { GivenScript } from '../../core/catalog/resolve-scripts.ts'
 import { inspectScript } from '../../core/code/inspect-script.ts'
-import type { Problem } from '../../core/errors.ts'
+import { messageOf, type Problem } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import { parseStored } from '../../crds/parse.ts'
@@ -17,6 +17,8 @@ export type Parsed<Manifest> =
 export type ParsedScript =
   | { script: GivenScript; problems?: undefined }
   | { problems: Problem[]; script?: undefined }
+
+type Unreadable = { problems: Problem[]; manifest?: undefined; script?: undefined }
 
 export type Manifests = {
   server(object: KubeObject): Parsed<McpServer>
@@ -46,14 +48,23 @@ function readScript(object: KubeObject): ParsedScript {
   return manifest ? { script: { manifest, inspected: inspectScript(manifest.spec.code) } } : { problems }
 }
 
-function remembered<T>(
-  known: WeakMap<KubeObject, T>,
+/** An error of `make` is remembered as a problem, so that one object does not stop what looks at all of its kind. */
+function remembered<T extends object>(
+  known: WeakMap<KubeObject, T | Unreadable>,
   object: KubeObject,
   make: (object: KubeObject) => T,
-): T {
+): T | Unreadable {
   const found = known.get(object)
   if (found) return found
-  const made = make(object)
+  const made = madeOf(object, make)
   known.set(object, made)
   return made
+}
+
+function madeOf<T>(object: KubeObject, make: (object: KubeObject) => T): T | Unreadable {
+  try {
+    return make(object)
+  } catch (error) {
+    return { problems: [{ reason: 'Invalid', message: `cannot be read: ${messageOf(error)}` }] }
+  }
 }
