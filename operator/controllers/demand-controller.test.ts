@@ -101,6 +101,18 @@ test('a router that did not answer in time is not waited for in the next poll', 
   assert.equal(router.asked(), asked + 2)
 })
 
+test('a clock that is set back by an hour does not delay the next poll', async t => {
+  const { look, notified, router, clock, queue } = await start(t, '127.0.9.40', ASLEEP)
+  await look()
+  await notified()
+  await look()
+  clock.setBack(3_600_000)
+  router.tells()
+  await until(() => clock.pending() >= 2)
+  clock.advance(MIN_GAP_MS)
+  assert.equal(queue.depth, 1)
+})
+
 async function start(t: TestContext, address: string, status: McpServerInput['status']) {
   const clock = createManualClock()
   const router = await startRouter(t, address, { streams: true })

@@ -44,7 +44,7 @@ export function createDemandController(options: DemandControllerOptions): Demand
   const polledAt = new Map<string, number>()
   const requeue = (key: string) => {
     const gapMs = (polledAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
-    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
+    queue.addAfter(key, Math.max(JOIN_MS, Math.min(gapMs, MIN_GAP_MS))) // the clock may have been set back
   }
   caches.gateways.onChange((before, now) => {
     const object = now ?? before

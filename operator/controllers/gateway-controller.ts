@@ -88,7 +88,7 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   const plannedAt = new Map<string, number>()
   const requeue = (key: string) => {
     const gapMs = (plannedAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
-    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
+    queue.addAfter(key, Math.max(JOIN_MS, Math.min(gapMs, MIN_GAP_MS))) // the clock may have been set back
   }
   const probe = createGatewayProbe({ ...options, onChange: requeue })
   const requeueSelecting = requeueOnChanges(options, requeue)

@@ -207,7 +207,9 @@ async function handshakeWith(
     ...[service?.uid, service?.resourceVersion],
   ])
   const last = memory.handshakeState === state ? memory.seen?.handshake : undefined
-  if (last && (last.ok || clock.now() < memory.nextHandshakeAt)) return last
+  const waitMs = memory.nextHandshakeAt - clock.now()
+  // No wait is longer than the longest retry: otherwise the clock was set back.
+  if (last && (last.ok || (waitMs > 0 && waitMs <= HANDSHAKE_RETRY.longestMs))) return last
   const handshake = await tryHandshake(options, key, memory, signal)
   // An attempt without a result, which threw, is repeated.
   memory.handshakeState = state

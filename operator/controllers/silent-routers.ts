@@ -23,7 +23,8 @@ export class SilentRouters {
   async ask<T>(address: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const { failures = 0, askAtMs = 0 } = this.#silent.get(address) ?? {}
     const began = this.#clock.now()
-    if (began < askAtMs) return undefined
+    // No pause is longer: otherwise the clock was set back.
+    if (began < askAtMs && askAtMs - began <= PAUSE.longestMs) return undefined
     const answer = await read()
     const now = this.#clock.now()
     // A refused connection takes no time: the router is only starting.

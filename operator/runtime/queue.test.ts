@@ -105,3 +105,21 @@ test('a waiting worker whose signal aborts takes no key', async () => {
   queue.add('a')
   assert.equal(await next(), 'a')
 })
+
+test('a key that is scheduled before and after the clock was set back comes at the earlier time', async () => {
+  const { clock, queue } = start()
+  queue.addAfter('a', 60_000)
+  clock.setBack(3_600_000)
+  queue.addAfter('a', 100)
+  clock.advance(100)
+  assert.equal(queue.depth, 1)
+})
+
+test('a key that was scheduled before the clock was set forward still comes', async () => {
+  const { clock, queue } = start()
+  queue.addAfter('a', 60_000)
+  clock.setBack(-3_600_000)
+  queue.addAfter('a', 100)
+  clock.advance(100)
+  assert.equal(queue.depth, 1)
+})

@@ -63,9 +63,11 @@ export class Queue {
       this.add(key)
       return
     }
-    const at = this.#clock.now() + ms
+    const now = this.#clock.now()
+    const at = now + ms
     const waiting = this.#delayed.get(key)
-    if (waiting && waiting.at <= at) return
+    // The timer of a key whose time has passed may still run for long: the clock may have been set forward.
+    if (waiting && waiting.at >= now && waiting.at <= at) return
     waiting?.timer.cancel()
     const timer = this.#clock.after(ms, () => {
       this.#delayed.delete(key)
