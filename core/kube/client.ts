@@ -7,7 +7,7 @@ import { type Kind, type KubeObject, type ObjectMeta, type ObjectRef, refOf } fr
 import { Transport, type TransportOptions } from './transport.ts'
 
 const PAGE_OBJECTS = 250
-const MAX_PAGES = 400
+const MAX_OBJECTS = 100_000
 const APPLY = 'application/apply-patch+yaml'
 const MERGE = 'application/merge-patch+json'
 
@@ -64,18 +64,22 @@ export class KubeClient {
     const { apiVersion, kind } = query
     const items: T[] = []
     let next: string | undefined
-    for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const page = await this.#page<T>(query, next, signal)
+    let limit = PAGE_OBJECTS
+    for (let pages = 0; pages < MAX_OBJECTS && items.length < MAX_OBJECTS; pages++) {
+      const page = await this.#page<T>(query, limit, next, signal).catch(error => {
+        if (!isTooLarge(error) || limit === 1) throw error
+        return undefined
+      })
+      if (!page) {
+        limit = Math.floor(limit / 2)
+        continue
+      }
       // The items of a list have no apiVersion and kind.
       for (const item of page.items ?? []) items.push({ ...item, apiVersion, kind })
       if (!page.metadata.continue) return { items, resourceVersion: page.metadata.resourceVersion }
       next = page.metadata.continue
     }
-    throw new ApiError(
-      0,
-      'TooLarge',
-      `There are more than ${MAX_PAGES * PAGE_OBJECTS} objects of kind ${kind}`,
-    )
+    throw new ApiError(0, 'TooLarge', `There are more than ${MAX_OBJECTS} objects of kind ${kind}`)
   }
 
   /** Yields all changes after `resourceVersion`, until the server ends the watch after `timeoutSeconds`. Throws if the connection breaks. */
@@ -162,8 +166,8 @@ export class KubeClient {
     return this.#transport.close()
   }
 
-  async #page<T>(query: Query, next: string | undefined, signal?: AbortSignal) {
-    const where = { ...selectorsOf(query), limit: PAGE_OBJECTS, continue: next }
+  async #page<T>(query: Query, limit: number, next: string | undefined, signal?: AbortSignal) {
+    const where = { ...selectorsOf(query), limit, continue: next }
     const path = listPath(query, query.namespace)
     const accept = query.metadataOnly ? METADATA_LIST : undefined
     const text = await this.#transport.send({ method: 'GET', path, query: where, accept }, signal)
@@ -190,6 +194,10 @@ export class KubeClient {
       throw isUidMismatch(error) ? new ApiError(409, 'Conflict', error.message, { cause: error }) : error
     }
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.reason === 'TooLarge'
 }
 
 function selectorsOf({ labelSelector, fieldSelector }: Query) {

@@ -17,8 +17,8 @@ const MAX_CONNECTIONS = 16
 const TCP_PROBE_AFTER_MS = 30_000
 /** As in client-go: the kubelet writes a new token long before the old one expires. */
 const CREDENTIALS_LIFE_MS = 60_000
-/** Limit for one page of a list. 250 objects of etcd's maximum size of 1.5 MiB would exceed it: such a list fails with an error. */
-const MAX_ANSWER_BYTES = 128 * 2 ** 20
+/** Limit for one page of a list. 250 objects of etcd's maximum size of 1.5 MiB would exceed it: then KubeClient asks for fewer at a time. */
+const MAX_ANSWER_BYTES = 32 * 2 ** 20
 const UNAUTHORIZED = 401
 
 export type ApiRequest = {
