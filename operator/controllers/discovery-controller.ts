@@ -103,7 +103,7 @@ class DiscoveryWorker {
     if (!memory || !target) return
     const now = this.#options.clock.now()
     memory.schedule.changed(now)
-    this.#queue.addAfter(key, dueAt(memory, target) - now)
+    this.#queue.addAfter(key, dueAt(memory, target, now) - now)
   }
 
   close(): Promise<void> {
@@ -124,7 +124,7 @@ class DiscoveryWorker {
     memory.servingSince ??= clock.now()
     const discovered: Discovered = { key, object, server: target.server }
     const wanted = wantedOf(target, refreshOf(object))
-    const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target)
+    const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target, clock.now())
     if (isDue && !this.#hasSlot(memory)) return { afterMs: SLOT_WAIT_MS }
     if (isDue) await this.#discover(discovered, target, memory, wanted, signal)
     else {
@@ -134,7 +134,7 @@ class DiscoveryWorker {
     }
     if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
       this.#options.log.info({ server: key }, 'vectors published')
-    return { afterMs: Math.max(dueAt(memory, target) - clock.now(), 0) }
+    return { afterMs: Math.max(dueAt(memory, target, clock.now()) - clock.now(), 0) }
   }
 
   #memoryOf(key: string, uid: string | undefined): Memory {
@@ -286,8 +286,8 @@ class DiscoveryWorker {
   }
 }
 
-function dueAt({ schedule }: Memory, { server }: Target): number {
-  return schedule.dueAt(discoveryIntervalMs(server))
+function dueAt({ schedule }: Memory, { server }: Target, now: number): number {
+  return schedule.dueAt(discoveryIntervalMs(server), now)
 }
 
 function retriesOf({ revision }: Target, { code }: Fault): Parameters<Schedule['failed']>[1] {

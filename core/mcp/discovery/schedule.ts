@@ -36,8 +36,11 @@ export type Schedule = {
   interrupted(): void
   failed(now: number, what: keyof typeof RETRIES): void
   forgetFailures(): void
-  /** When to read next; in the past if the lists were never read. `intervalMs`: the manifest's current interval. */
-  dueAt(intervalMs: number): number
+  /**
+   * When to read next; in the past if the lists were never read. `intervalMs`: the manifest's current interval. With `now`, what happened later
+   * than that, because the clock was set back, counts as if it happened now.
+   */
+  dueAt(intervalMs: number, now?: number): number
 }
 
 /** How often the lists of a server are read if nothing changes. */
@@ -90,7 +93,9 @@ export function createSchedule(random: () => number): Schedule {
     forgetFailures() {
       failures = 0
     },
-    dueAt(intervalMs) {
+    dueAt(intervalMs, now = Number.POSITIVE_INFINITY) {
+      endedAt = Math.min(endedAt, now)
+      if (changedAt !== undefined) changedAt = Math.min(changedAt, now)
       const dueAt = endedAt + (againMs ?? intervalMs * jitter)
       if (changedAt === undefined) return dueAt
       return Math.min(dueAt, Math.max(changedAt + CHANGED_DEBOUNCE_MS, endedAt + gapMs))
