@@ -9,10 +9,11 @@ import {
   type Node,
   parseAllDocuments,
 } from 'yaml'
+import { isDeeper } from '../crds/depth.ts'
 import { type ManifestProblem, type Path, pathSteps } from '../crds/issues.ts'
 import { MAX_LEVELS, type Manifest, parseManifest } from '../crds/parse.ts'
 import { messageOf, type Problem } from './errors.ts'
-import { isDeeper, isObject } from './json.ts'
+import { isObject } from './json.ts'
 
 export const MAX_FILE_BYTES = 4 * 1024 * 1024
 export const MAX_DOCUMENTS = 1_000

@@ -1,6 +1,8 @@
 /** Parses one manifest from a plain value: returns the manifest with its defaults, or all its problems. Pure. */
+
 import type * as z from 'zod'
 import { type ConfigMap, configMapSchema } from './config-map.ts'
+import { isDeeper } from './depth.ts'
 import { type McpGateway, mcpGatewaySchema } from './gateway.ts'
 import { explain, type ManifestProblem, type Path, problem, toProblems } from './issues.ts'
 import { nearestWord } from './nearest.ts'
@@ -117,12 +119,6 @@ function unknownKind(kind: unknown): ManifestProblem {
   return problem('UnknownKind', `must be McpServer, McpGateway or McpScript in ${API_VERSION}${hint}`, [
     'kind',
   ])
-}
-
-/** Whether lists and objects are nested more than `levels` deep. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1))
 }
 
 /** An empty field counts as absent, as in the API server. Items of lists are kept. */

@@ -1,7 +1,9 @@
 /** Questions of a 2025 upstream: forwards each to the client that can answer, or refuses it, and cancels it with its call or session. */
+
+import { isDeeper } from '../../../crds/depth.ts'
 import { waitFor } from '../../deadline.ts'
 import { Fault, messageOf } from '../../errors.ts'
-import { isDeeper, type JsonObject, type JsonValue } from '../../json.ts'
+import type { JsonObject, JsonValue } from '../../json.ts'
 import { isQuestion, missingCapabilities, unaskable } from '../protocol/capabilities.ts'
 import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../protocol/error-codes.ts'
 import type { McpResponse, ServerRequest } from '../protocol/json-rpc.ts'

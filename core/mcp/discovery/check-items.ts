@@ -1,7 +1,9 @@
 /** Separates valid items of a list from invalid ones, so that an invalid item does not invalidate the list. Pure. */
+
+import { isDeeper } from '../../../crds/depth.ts'
 import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
 import { cut } from '../../cut.ts'
-import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
 import type { Era } from '../protocol/revisions.ts'
 import { MAX_URI_CHARACTERS } from '../protocol/uri-limits.ts'

@@ -1,6 +1,8 @@
 /** Writes and parses JSON-RPC messages; the text of a result is kept, to forward it unchanged. Pure. */
+
+import { isDeeper } from '../../../crds/depth.ts'
 import { Fault } from '../../errors.ts'
-import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { parseJson } from '../../parse-json.ts'
 import type { Caller } from '../caller.ts'
 import { INTERNAL_ERROR } from './error-codes.ts'

@@ -2,7 +2,9 @@
  * Validates one HTTP body as a message of either era, or returns the error to answer with. Pure.
  * The body decides the era, as in `createMcpHandler` of the 2.x SDK; headers are only checked against it.
  */
-import { isDeeper, isObject, type JsonObject, type JsonValue } from '../../json.ts'
+
+import { isDeeper } from '../../../crds/depth.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { askable } from '../protocol/capabilities.ts'
 import { envelopeIssue, hasEnvelope, withoutEnvelope } from '../protocol/envelope.ts'
 import {

@@ -1,5 +1,5 @@
 /** Formats the value of an argument for an answer to an agent. Pure. */
-import { isDeeper } from '../../../core/json.ts'
+import { isDeeper } from '../../../crds/depth.ts'
 import { shorten } from '../wording/shorten.ts'
 
 const MAX_VALUE_CHARACTERS = 60
