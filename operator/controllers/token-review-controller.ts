@@ -10,6 +10,7 @@ import type { Manifests } from './parsed-manifests.ts'
 const FIELD_MANAGER = 'portolan-token-review'
 /** Changes within this time are joined into one write. */
 const JOIN_MS = 100
+const UNLISTED_RETRY_MS = 30_000
 
 /** Undefined if the chart made no binding: then gateways that need reviews are refused. */
 export function createTokenReviewController(
@@ -46,7 +47,8 @@ export function createTokenReviewController(
         reviewSubjects(gateways),
         signal,
       )
-      return undefined
+      // When such a namespace is listed, nothing else may tell that its gateway is gone.
+      return unlisted.length > 0 ? { afterMs: UNLISTED_RETRY_MS } : undefined
     },
   }
 }

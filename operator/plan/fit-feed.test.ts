@@ -90,7 +90,7 @@ test('the largest servers are left out of a feed that would be too large, and th
   assert.deepEqual([accepted?.status, accepted?.reason], ['True', 'TooLarge'])
   assert.match(
     accepted?.message ?? '',
-    /McpServer g is left out: it needs 17\d KiB of the 900 KiB .* Shorten its tools\.overrides.*McpServer f/,
+    /McpServer g is left out: .* 1023 KiB .*\(2\d\d KiB before .* Shorten its tools\.overrides.*McpServer f/,
   )
 })
 

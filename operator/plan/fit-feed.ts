@@ -1,47 +1,65 @@
 /** Keeps the feed of a gateway small enough for its ConfigMap, whatever the servers that it selects. Pure. */
-import { OPEN_ACCESS } from '../../core/catalog/access-config.ts'
 import type { RouterFeed } from '../../core/catalog/feed.ts'
 import { encodeFeed } from '../../core/catalog/feed-text.ts'
-import type { RouterConfig } from '../../core/catalog/router-config.ts'
+import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
 
 /** As encoded. A ConfigMap may have 1 MiB. */
-export const MAX_FEED_BYTES = 900 * 1024
+export const MAX_FEED_BYTES = 1023 * 1024
+/** After the first try, each further one keeps this share of what the one before kept. */
+const SHRINK = 0.9
+const MIN_SHARE = 0.01
 
 type Fitted = { config: RouterConfig; feed: Buffer; problems: Problem[] }
 
-/** The feed without the largest servers, as many as must be left out, and their problems. `feedOf`: the feed of a config. */
+/**
+ * The feed without the largest servers, as many as must be left out, and their problems. `feedOf`: the feed of a config. If even a feed with
+ * hardly a server is too large, the whole one is returned, which the API server refuses.
+ */
 export function fitFeed(config: RouterConfig, feedOf: (config: RouterConfig) => RouterFeed): Fitted {
-  let feed = encodeFeed(feedOf(config))
-  if (feed.length <= MAX_FEED_BYTES) return { config, feed, problems: [] }
-  const bare = { ...config, access: OPEN_ACCESS, scripts: [] }
-  const sizeOf = (servers: RouterConfig['servers']) => encodeFeed(feedOf({ ...bare, servers })).length
-  const common = sizeOf([])
-  // Servers of the same size stay in the order of their names.
-  const largest = config.servers
-    .map(server => ({ name: server.name, bytes: sizeOf([server]) - common }))
-    .sort((a, b) => b.bytes - a.bytes)
-  const left = new Map<string, number>()
-  let fitted = config
-  while (feed.length > MAX_FEED_BYTES && left.size < largest.length) {
-    let excess = feed.length - MAX_FEED_BYTES
-    for (const { name, bytes } of largest.slice(left.size)) {
-      if (excess <= 0) break
-      left.set(name, bytes)
-      excess -= Math.max(bytes, 1)
+  const whole = encodeFeed(feedOf(config))
+  if (whole.length <= MAX_FEED_BYTES) return { config, feed: whole, problems: [] }
+  // The smallest first; servers of the same size in the order of their names.
+  const sized = config.servers
+    .map(({ name, ...server }) => ({ name, size: sizeOf(server) }))
+    .sort((a, b) => a.size - b.size)
+  const total = sized.reduce((sum, { size }) => sum + size, 0)
+  // Encoding takes long: the first try assumes that all servers compress equally well.
+  for (let share = MAX_FEED_BYTES / whole.length; share > MIN_SHARE; share *= SHRINK) {
+    let room = total * share
+    const kept = new Set<string>()
+    for (const { name, size } of sized) {
+      room -= size
+      if (room < 0) break
+      kept.add(name)
     }
-    fitted = { ...config, servers: config.servers.filter(({ name }) => !left.has(name)) }
-    feed = encodeFeed(feedOf(fitted))
+    const fitted = { ...config, servers: config.servers.filter(({ name }) => kept.has(name)) }
+    const feed = encodeFeed(feedOf(fitted))
+    if (feed.length > MAX_FEED_BYTES) continue
+    const left = sized.filter(({ name }) => !kept.has(name)).reverse()
+    return { config: fitted, feed, problems: left.map(({ name, size }) => leftOut(name, size)) }
   }
-  return { config: fitted, feed, problems: [...left].map(([name, bytes]) => problemOf(name, bytes)) }
+  return { config, feed: whole, problems: [rulesTooLarge] }
 }
 
-function problemOf(name: string, bytes: number): Problem {
-  const [kib, limit] = [bytes, MAX_FEED_BYTES].map(size => `${Math.ceil(size / 1024)} KiB`)
+/** Of what does not change with the state of a server, so that this does not change which ones are left out. */
+function sizeOf({ status: _, sleep: __, users, ...server }: Omit<RouterServer, 'name'>): number {
+  return JSON.stringify({ ...server, users: users && { ...users, problems: undefined } }).length
+}
+
+const LIMIT = `${MAX_FEED_BYTES / 1024} KiB (compressed)`
+
+function leftOut(name: string, size: number): Problem {
   return {
     reason: REASON.tooLarge,
     path: 'spec.servers',
-    message: `McpServer ${name} is left out: it needs ${kib} of the ${limit} (compressed) that the configuration of the routers may have. Shorten its tools.overrides, headers and lists, limit its users, or select fewer servers`,
+    message: `McpServer ${name} is left out: the configuration of the routers may have ${LIMIT}, and it is one of the largest servers (${Math.ceil(size / 1024)} KiB before the compression). Shorten its tools.overrides, headers and lists, or select fewer servers`,
   }
+}
+
+const rulesTooLarge: Problem = {
+  reason: REASON.tooLarge,
+  path: 'spec.access',
+  message: `the configuration of the routers may have ${LIMIT}, and has more without any server: shorten spec.access and the scripts`,
 }

@@ -66,9 +66,14 @@ export class Queue {
     const now = this.#clock.now()
     const at = now + ms
     const waiting = this.#delayed.get(key)
-    // The timer of a key whose time has passed may still run for long: the clock may have been set forward.
     if (waiting && waiting.at >= now && waiting.at <= at) return
     waiting?.timer.cancel()
+    if (waiting && waiting.at < now) {
+      // Its time has passed, but not its timer: the process was busy, or the clock was set forward.
+      this.#delayed.delete(key)
+      this.add(key)
+      return
+    }
     const timer = this.#clock.after(ms, () => {
       this.#delayed.delete(key)
       this.add(key)
