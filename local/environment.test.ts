@@ -11,6 +11,7 @@ test('servers inherit the variables for programs, languages and proxies, but no 
     https_proxy: 'p',
     NO_PROXY: 'n',
     DOCKER_HOST: 'd',
+    PLAYWRIGHT_BROWSERS_PATH: '/b',
   }
   const others = {
     GITHUB_TOKEN: 't',

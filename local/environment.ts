@@ -1,15 +1,15 @@
 /** The parts of the user's environment that servers and installers inherit. Neither gets tokens that are meant for other programs. Pure. */
 
-/** Variables that servers inherit: paths, locale, proxies and certificates, but no tokens. */
+/** Variables that servers inherit: paths, also of browsers, locale, proxies and certificates, but no tokens. */
 const INHERITED =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|LANG|LC_\w+|TMPDIR|XDG_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY))$/i
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|LANG|LC_\w+|TMPDIR|XDG_\w+|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY)|PUPPETEER_(CACHE_DIR|EXECUTABLE_PATH)|PLAYWRIGHT_BROWSERS_PATH)$/i
 
 /** Variables that only installers inherit: the settings of npm, uv, pip and Python, with their tokens, and those of compilers. */
 const FOR_INSTALLERS =
   /^((npm|uv|pip)_.+|NODE_AUTH_TOKEN|PYTHON\w*|PYENV\w*|CC|CXX|AR|LD|(C|CPP|CXX|LD)FLAGS|PKG_CONFIG_PATH|APPDATA|LOCALAPPDATA|COMSPEC|PATHEXT)$/i
 /** What tells install scripts whether and from where to download browsers and other programs: `PUPPETEER_SKIP_DOWNLOAD`, `PLAYWRIGHT_DOWNLOAD_HOST`. */
 const FOR_DOWNLOADS =
-  /^(\w+_SKIP_\w*(DOWNLOAD|INSTALL)|\w+_DOWNLOAD_(HOST|BASE_?URL|PATH)|\w+_(MIRROR|CDNURL)|PUPPETEER_(CACHE_DIR|EXECUTABLE_PATH)|PLAYWRIGHT_BROWSERS_PATH|CYPRESS_INSTALL_BINARY)$/i
+  /^(\w+_SKIP_\w*(DOWNLOAD|INSTALL)|\w+_DOWNLOAD_(HOST|BASE_?URL|PATH)|\w+_(MIRROR|CDNURL)|CYPRESS_INSTALL_BINARY)$/i
 
 type Environment = Readonly<Record<string, string>>
 

@@ -46,24 +46,6 @@ test('a broken document keeps its last valid state, the rest of the file is read
   assert.deepEqual([problem?.file, problem?.line, problem?.path], [file, 6, 'spec.tittle'])
 })
 
-test('what cannot be read may have an McpGateway, unless one was read', async t => {
-  const folder = folderFor(t)
-  // A folder in place of a file is what cannot be read for every user.
-  mkdirSync(join(folder, 'gateway.yaml'))
-  mkdirSync(join(folder, 'large.json'))
-  writeFileSync(join(folder, 'a.yaml'), server('a'))
-  const { brokenGateways } = await new ManifestFiles([folder]).scan()
-  assert.deepEqual(
-    brokenGateways.map(({ file }) => file),
-    [join(folder, 'gateway.yaml')],
-  )
-  const gateway = server('tools')
-    .replace('McpServer', 'McpGateway')
-    .replace(/spec:.*/s, 'spec: {}\n')
-  writeFileSync(join(folder, 'tools.yaml'), gateway)
-  assert.deepEqual((await new ManifestFiles([folder]).scan()).brokenGateways, [])
-})
-
 test('a document with a mistyped name or kind keeps its server', async t => {
   const folder = folderFor(t)
   const file = join(folder, 'all.yaml')

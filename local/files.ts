@@ -2,7 +2,7 @@
  * Reads the paths given to `up`: folders of manifests, single files and client configs. A broken manifest keeps its last valid state, and so
  * does a path that is missing or cannot be read.
  */
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { messageOf, type Problem } from '../core/errors.ts'
 import {
@@ -93,8 +93,8 @@ export class ManifestFiles {
     const files = await this.#list(problems)
     const known = new Map<string, KnownFile>()
     for (const { file, given, kept } of files) known.set(file, kept ?? (await this.#read(file, given)))
-    this.#known = known
-    const all = [...known.values()]
+    this.#known = withoutMoved(known, files)
+    const all = [...this.#known.values()]
     const folders = new Map(all.flatMap(({ good }) => good).map(placed => [placed.manifest, placed.folder]))
     const merged = mergeManifests(all.map(({ now, good }) => ({ ...now, manifests: good, skipped: [] })))
     if (merged.manifests.length + merged.problems.length + problems.length === 0)
@@ -108,7 +108,7 @@ export class ManifestFiles {
       problems: [...problems, ...merged.problems],
       notes: [...all.flatMap(({ now }) => now.notes ?? []), ...ourselves.map(ownAddress)],
       brokenGateways: [
-        ...[...known].flatMap(([file, found]) =>
+        ...[...this.#known].flatMap(([file, found]) =>
           keepsGateway(found) ? [] : brokenGateways(found.now, found.text, file),
         ),
         ...(merged.manifests.some(({ manifest }) => manifest.kind === 'McpGateway')
@@ -186,6 +186,23 @@ function keepsGateway({ now, good }: KnownFile): boolean {
   return good.some(placed => placed.manifest.kind === 'McpGateway' && !now.manifests.includes(placed))
 }
 
+/** The files without the kept manifests that another file has now: they were moved, and may have changed. */
+function withoutMoved(
+  known: ReadonlyMap<string, KnownFile>,
+  files: readonly { file: string; kept?: KnownFile }[],
+): Map<string, KnownFile> {
+  const kept = new Set(files.flatMap(({ file, kept }) => (kept ? [file] : [])))
+  const read = [...known].flatMap(([file, { good }]) => (kept.has(file) ? [] : good.map(keyOf)))
+  const there = new Set(read)
+  const stays = (placed: PlacedManifest) => !there.has(keyOf(placed))
+  const withoutThose = (found: KnownFile) => ({ ...found, good: found.good.filter(stays) })
+  return new Map([...known].map(([file, found]) => [file, kept.has(file) ? withoutThose(found) : found]))
+}
+
+function keyOf({ manifest: { kind, metadata } }: PlacedManifest): string {
+  return `${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`
+}
+
 /** Whether a path or file that cannot be read may have an McpGateway. Of the JSON files in a folder, most are something else. */
 function mayHideGateway({ reason, file = '' }: Problem): boolean {
   return reason === UNREADABLE && extname(file) !== '.json'
@@ -220,14 +237,25 @@ function hasUnreadable({ problems }: ParsedFile): boolean {
 }
 
 async function readText(file: string): Promise<{ text: string; problem?: undefined } | { problem: Problem }> {
+  const unread = (reason: string, message: string) => ({ problem: { reason, message, file } })
   try {
-    const { size } = await stat(file)
-    if (size > MAX_FILE_BYTES)
-      return { problem: { reason: UNREADABLE, message: 'is too large for a manifest', file } }
-    return { text: await readFile(file, 'utf8') }
+    const stats = await stat(file)
+    if (stats.isDirectory()) return unread('NotAFile', 'is a folder, and folders in a folder are not read')
+    if (stats.size <= MAX_FILE_BYTES) return { text: await readFile(file, 'utf8') }
+    const message = 'is too large for a manifest'
+    return unread((await beginsWithGateway(file)) ? UNREADABLE : 'TooLarge', message)
   } catch (error) {
-    return { problem: { reason: UNREADABLE, message: `cannot be read: ${messageOf(error)}`, file } }
+    // A link that leads nowhere, or a file that was deleted since the folder was read.
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'FileNotFound' : UNREADABLE
+    return unread(reason, `cannot be read: ${messageOf(error)}`)
   }
+}
+
+/** Whether the part of a file that is as large as a manifest may be names an McpGateway. */
+async function beginsWithGateway(file: string): Promise<boolean> {
+  await using handle = await open(file)
+  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(MAX_FILE_BYTES) })
+  return buffer.subarray(0, bytesRead).includes('McpGateway')
 }
 
 /** Keeps the last valid state of broken manifests. If a name is not known, keeps every earlier manifest that is no longer in the file. */

@@ -51,6 +51,8 @@ export class PinnedTools {
   /** The hidden characters that were last reported, as JSON. */
   #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()
+  /** Whether the approved tools could not be read at last: what is approved is not known then. */
+  #isUnreadable = false
 
   constructor(options: PinnedToolsOptions) {
     this.#options = options
@@ -61,6 +63,7 @@ export class PinnedTools {
     const { approvals, subject } = this.#options
     this.#loading ??= approvals.load(subject).then(kept => {
       this.#approved = kept?.approved
+      this.#isUnreadable = kept?.unreadable ?? false
       this.#stored = kept?.found && digestOfTools(kept.found)
     })
     return this.#loading
@@ -71,6 +74,9 @@ export class PinnedTools {
     await this.load()
     const { approvals, subject } = this.#options
     const kept = await approvals.load(subject)
+    // What was read before stays approved.
+    if (kept?.unreadable) return false
+    if (kept) this.#isUnreadable = false
     if (kept === undefined || canonicalJson(kept.approved) === canonicalJson(this.#approved)) return false
     this.#approved = kept.approved
     this.#stored = kept.found && digestOfTools(kept.found)
@@ -125,7 +131,8 @@ export class PinnedTools {
     const save = async () => {
       // What another process has approved since is kept.
       const kept = isApproved ? undefined : await approvals.load(subject)
-      if (kept?.unreadable) return log.warn({ server: subject.server, folder: approvals.folder }, UNREADABLE)
+      if (kept?.unreadable || (!kept && !isApproved && this.#isUnreadable))
+        return log.warn({ server: subject.server, folder: approvals.folder }, UNREADABLE)
       const record = { approved: kept?.approved ?? [...approved] }
       await approvals.save(subject, { ...record, ...(changes && { found: definitionsOf(found) }) })
     }
