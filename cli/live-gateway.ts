@@ -12,10 +12,10 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
-import { isSendable, TOKEN_CHARACTERS } from '../router/access/bearer.ts'
 import type { Explanation } from '../router/catalog/search/search-index.ts'
 import { USERS_PATH } from '../router/http/users-page.ts'
 import type { UserStatus } from '../router/upstream/user-members.ts'
+import { callerToken } from './caller-token.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
@@ -62,7 +62,7 @@ export type LiveOptions = ManifestOptions & {
 
 /** With paths, starts the command's own gateway on any free port; without, connects to the running one at `url`. */
 export async function openGateway(options: LiveOptions, terminal: Terminal): Promise<LiveGateway> {
-  const given = tokenOf(terminal)
+  const given = callerToken(terminal)
   if (options.paths.length === 0) {
     if (!options.as) return connectTo(options.url, given)
     const message =
@@ -80,16 +80,6 @@ export async function openGateway(options: LiveOptions, terminal: Terminal): Pro
       await local.close()
     },
   }
-}
-
-/** The token to send, if there is one. */
-function tokenOf({ env }: Terminal): string | undefined {
-  const token = env.PORTOLAN_TOKEN || undefined
-  if (token === undefined || isSendable(token)) return token
-  throw new CommandError(
-    `PORTOLAN_TOKEN has characters that a token cannot have: use ${TOKEN_CHARACTERS}`,
-    EXIT.usage,
-  )
 }
 
 /** Starts the command's own gateway, waits until enough of it is up, and reports servers that did not start. The caller has to close it. */

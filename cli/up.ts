@@ -14,8 +14,8 @@ import { profile } from '../crds/gateway.ts'
 import { cacheFolder } from '../local/config.ts'
 import { type LocalGateway, startLocal } from '../local/local-gateway.ts'
 import type { LocalStatus } from '../local/local-status.ts'
-import { isSendable, TOKEN_CHARACTERS } from '../router/access/bearer.ts'
 import { openAuditFile } from './audit-file.ts'
+import { callerToken } from './caller-token.ts'
 import { clientHelp, tokenHelp } from './client-help.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { finishStart, settleHeap } from './heap.ts'
@@ -158,17 +158,13 @@ function assumedBy({ host, as, scopes, claim, client }: UpOptions): Identity | u
 }
 
 /** The token that callers must send if other machines can reach the gateway; else undefined. `PORTOLAN_TOKEN` keeps it over restarts. */
-function tokenFor({ host, anonymous }: UpOptions, { env }: Terminal): string | undefined {
+function tokenFor({ host, anonymous }: UpOptions, terminal: Terminal): string | undefined {
   if (anonymous || LOOPBACK_HOST.test(host)) return undefined
-  const given = env.PORTOLAN_TOKEN
+  const given = terminal.env.PORTOLAN_TOKEN
   if (given === undefined || given === '') return randomBytes(TOKEN_BYTES).toString('base64url')
   if (given.length < MIN_TOKEN)
     throw new CommandError(`PORTOLAN_TOKEN is shorter than ${MIN_TOKEN} characters`, EXIT.usage)
-  if (isSendable(given)) return given
-  throw new CommandError(
-    `PORTOLAN_TOKEN has characters that a token cannot have: use ${TOKEN_CHARACTERS}`,
-    EXIT.usage,
-  )
+  return callerToken(terminal)
 }
 
 /** The last line: the tokens that the gateway saved, if it answered anything. */

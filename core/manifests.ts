@@ -77,7 +77,7 @@ export function mergeManifests(files: readonly ManifestFile[]): {
   const problems = files.flatMap(file => file.problems)
   for (const located of files.flatMap(file => file.manifests)) {
     const { kind, metadata } = located.manifest
-    const key = `${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`
+    const key = manifestKey(located)
     const known = first.get(key)
     if (!known) {
       first.set(key, located)
@@ -87,6 +87,11 @@ export function mergeManifests(files: readonly ManifestFile[]): {
     problems.push(placedIn(located, { reason: 'DuplicateName', message, path: 'metadata.name' }))
   }
   return { manifests: [...first.values()], problems }
+}
+
+/** Equal for manifests of which only one can count. */
+export function manifestKey({ manifest: { kind, metadata } }: LocatedManifest): string {
+  return `${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`
 }
 
 type Reading = { file: string; lines: LineCounter; found: ManifestFile }

@@ -9,6 +9,7 @@ import {
   type LocatedManifest,
   MAX_FILE_BYTES,
   type ManifestFile,
+  manifestKey,
   mergeManifests,
   parseManifestText,
 } from '../core/manifests.ts'
@@ -192,15 +193,11 @@ function withoutMoved(
   files: readonly { file: string; kept?: KnownFile }[],
 ): Map<string, KnownFile> {
   const kept = new Set(files.flatMap(({ file, kept }) => (kept ? [file] : [])))
-  const read = [...known].flatMap(([file, { good }]) => (kept.has(file) ? [] : good.map(keyOf)))
+  const read = [...known].flatMap(([file, { good }]) => (kept.has(file) ? [] : good.map(manifestKey)))
   const there = new Set(read)
-  const stays = (placed: PlacedManifest) => !there.has(keyOf(placed))
+  const stays = (placed: PlacedManifest) => !there.has(manifestKey(placed))
   const withoutThose = (found: KnownFile) => ({ ...found, good: found.good.filter(stays) })
   return new Map([...known].map(([file, found]) => [file, kept.has(file) ? withoutThose(found) : found]))
-}
-
-function keyOf({ manifest: { kind, metadata } }: PlacedManifest): string {
-  return `${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`
 }
 
 /** Whether a path or file that cannot be read may have an McpGateway. Of the JSON files in a folder, most are something else. */

@@ -3,19 +3,15 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import { ownValue } from '../../../core/own-value.ts'
 import { resolveReference } from '../schemas/pointer.ts'
 
-/**
- * The part of the schema at a path through the arguments, including descriptions. `from`: the part for `args` if these are not all
- * arguments; `left`: how many parts may still be visited.
- */
+/** The part of the schema at a path through the arguments, including descriptions. */
 export function partAt(
   schema: JsonObject,
   args: JsonObject,
   steps: readonly string[],
-  from = schema,
-  left = { parts: MAX_PARTS },
 ): JsonObject | undefined {
-  let part: JsonObject | undefined = from
+  let part: JsonObject | undefined = schema
   let value: JsonValue | undefined = args
+  const left = { parts: MAX_PARTS }
   for (const step of steps) {
     part = part && childPart(schema, part, step, Array.isArray(value), left)
     value = isObject(value) || Array.isArray(value) ? (value as JsonObject)[step] : undefined

@@ -16,6 +16,7 @@ const SENT_AS_TEXT = 'Note: the arguments were sent as JSON text; send an object
 const SENT_BESIDE =
   'Note: the arguments were sent beside the name of the tool; send them in an object of their own.'
 
+const SERVER_FIELDS = ['server_name', 'serverName', 'serverId', 'server'] as const
 /** Fields that name the tool and its server, which models repeat beside the arguments. */
 export const REPEATED: ReadonlySet<string> = new Set([
   'tool_path',
@@ -25,13 +26,9 @@ export const REPEATED: ReadonlySet<string> = new Set([
   'toolName',
   'tool',
   'name',
-  'server_name',
-  'serverName',
-  'serverId',
-  'server',
+  ...SERVER_FIELDS,
 ])
 
-const SERVER_FIELDS = ['server_name', 'serverName', 'serverId', 'server'] as const
 /** Fields in which models say why they call: nobody misses them. */
 const REMARKS: ReadonlySet<string> = new Set([
   'why',
