@@ -18,7 +18,7 @@ export function createBearerCheck(file: string, clock: Clock): (header: string |
   let token = readToken(file)
   if (!token) throw new Fault('io', `The token file ${file} is missing or empty.`)
   let previous: { token: Buffer; until: number } | undefined
-  let readAt = clock.now()
+  let readAt = clock.elapsed()
   const reread = (now: number) => {
     readAt = now
     const found = readToken(file)
@@ -28,8 +28,8 @@ export function createBearerCheck(file: string, clock: Clock): (header: string |
     token = found
   }
   return header => {
-    const now = clock.now()
-    if (Math.abs(now - readAt) >= REREAD_MS) reread(now)
+    const now = clock.elapsed()
+    if (now - readAt >= REREAD_MS) reread(now)
     if (header === undefined || !SCHEME.test(header)) return false
     const given = Buffer.from(header.replace(SCHEME, ''))
     return isEqual(given, token) || isEqual(given, previous?.token)

@@ -2,15 +2,19 @@
 
 export type Timer = { cancel(): void }
 
+/** `now` is for times that others see or name; `elapsed` for how long something lasts, because the time of day can be set. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** The time of day in milliseconds since the epoch. An administrator or a time service can set it, also back. */
   now(): number
+  /** Whole milliseconds since a moment before the first use of the clock; nobody can set it. */
+  elapsed(): number
   /** Calls `run` once after `ms` milliseconds; the timer never keeps the process alive. */
   after(ms: number, run: () => void): Timer
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => Math.floor(performance.now()),
   // setTimeout warns about negative delays
   after: (ms, run) => new NodeTimer(setTimeout(run, Math.max(ms, 0)).unref()),
 }

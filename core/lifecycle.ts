@@ -14,7 +14,7 @@ const SECOND_SIGNAL_AFTER_MS = 1_000
 export function onShutdown(close: (reason: string) => Promise<void>, clock: Clock = systemClock): () => void {
   let startedAt: number | undefined
   const begin = (reason: string) => {
-    startedAt = clock.now()
+    startedAt = clock.elapsed()
     close(reason).then(
       () => process.exit(0),
       () => process.exit(1),
@@ -22,7 +22,7 @@ export function onShutdown(close: (reason: string) => Promise<void>, clock: Cloc
   }
   const onSignal = (signal: string, number: number) => {
     if (startedAt === undefined) begin(signal)
-    else if (clock.now() - startedAt > SECOND_SIGNAL_AFTER_MS) process.exit(128 + number)
+    else if (clock.elapsed() - startedAt > SECOND_SIGNAL_AFTER_MS) process.exit(128 + number)
   }
   const onDisconnect = () => {
     if (startedAt === undefined) begin('disconnect')

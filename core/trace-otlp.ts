@@ -141,9 +141,9 @@ function withWarnings(exporter: OTLPTraceExporter, log: Log, clock: Clock): Span
   const onResult = ({ code, error }: ExportResult, spans: number) => {
     if (code === ExportResultCode.SUCCESS) return
     lost += spans
-    if (clock.now() - warnedAt < WARN_EVERY_MS) return
+    if (clock.elapsed() - warnedAt < WARN_EVERY_MS) return
     log.warn({ spans: lost, error: error && messageOf(error) }, 'traces could not be delivered')
-    warnedAt = clock.now()
+    warnedAt = clock.elapsed()
     lost = 0
   }
   return {

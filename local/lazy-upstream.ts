@@ -88,9 +88,8 @@ export class LazyUpstream implements Upstream {
 
   /** Starts to create the upstream, or fails at once if the last attempt has just failed. */
   #begin(): Promise<Upstream> {
-    // Negative if the clock was set back since.
-    const age = this.#failed ? this.#clock.now() - this.#failed.at : Number.POSITIVE_INFINITY
-    if (this.#failed && age >= 0 && age < FAILURE_KEPT_MS) {
+    const age = this.#failed ? this.#clock.elapsed() - this.#failed.at : Number.POSITIVE_INFINITY
+    if (this.#failed && age < FAILURE_KEPT_MS) {
       const { error } = this.#failed
       return this.#clearOnFailure(Promise.reject(error))
     }
@@ -105,7 +104,7 @@ export class LazyUpstream implements Upstream {
           return upstream
         },
         error => {
-          this.#failed = { error, at: this.#clock.now() }
+          this.#failed = { error, at: this.#clock.elapsed() }
           const { reason, message } = failureOf(error)
           this.#emit({ kind: 'state', state: 'failed', reason, message })
           throw error

@@ -118,7 +118,7 @@ export class ServerDiscovery {
   /** Call when a caller needs the server. A failed server is tried again now. */
   retryIfFailed(): void {
     const { state } = this.#observed
-    const now = this.#deps.clock.now()
+    const now = this.#deps.clock.elapsed()
     const down = state === 'failed' || state === 'authRequired'
     if (!down || this.#running || now < this.#retryAllowedAt) return
     this.#retryAllowedAt = now + MIN_RETRY_MS
@@ -127,7 +127,7 @@ export class ServerDiscovery {
 
   /** Reads the lists now; starts the process if it is asleep. */
   refresh(): void {
-    if (this.#running) this.#schedule.changed(this.#deps.clock.now())
+    if (this.#running) this.#schedule.changed(this.#deps.clock.elapsed())
     else void this.#run()
   }
 
@@ -187,7 +187,7 @@ export class ServerDiscovery {
 
   #onEvent(event: UpstreamEvent): void {
     if (event.kind === 'listChanged') {
-      this.#schedule.changed(this.#deps.clock.now())
+      this.#schedule.changed(this.#deps.clock.elapsed())
       if (!this.#running) this.#plan()
     } else if (event.state === 'failed') this.#onFailed(event.reason, event.message)
     else this.#onState(event.state)
@@ -214,12 +214,12 @@ export class ServerDiscovery {
   #retry(): void {
     const { state } = this.#observed
     const kind = state === 'authRequired' ? 'refused' : this.#target.process ? 'process' : 'remote'
-    this.#schedule.failed(this.#deps.clock.now(), kind)
+    this.#schedule.failed(this.#deps.clock.elapsed(), kind)
     this.#plan()
   }
 
   #plan(): void {
-    this.#runAfter(Math.max(this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.now(), 0))
+    this.#runAfter(Math.max(this.#schedule.dueAt(this.#target.intervalMs()) - this.#deps.clock.elapsed(), 0))
   }
 
   #runAfter(ms: number): void {
@@ -243,13 +243,13 @@ export class ServerDiscovery {
     const before = this.#catalog?.digest
     const { clock, starts, onDiscovered, tracer } = this.#deps
     const span = tracer?.begin(discoverySpan(this.#target.name))
-    const started = clock.now()
+    const started = clock.elapsed()
     const reading = this.#target.process ? starts.run(() => this.#readLists()) : this.#readLists()
     const failure = await reading.catch(failureOf)
     this.#running = false
     span?.end(failure?.reason)
     if (this.#life.signal.aborted) return
-    onDiscovered(this.#target.name, clock.now() - started, failure === undefined)
+    onDiscovered(this.#target.name, clock.elapsed() - started, failure === undefined)
     if (failure) this.#failed(failure)
     else this.#succeeded(before !== this.#catalog?.digest)
   }
@@ -284,7 +284,7 @@ export class ServerDiscovery {
     this.#listFailure = undefined
     this.#due = false
     this.#saving = this.#saving.then(() => this.#saveToCache())
-    this.#schedule.succeeded(this.#deps.clock.now(), isNew)
+    this.#schedule.succeeded(this.#deps.clock.elapsed(), isNew)
     this.#plan()
   }
 

@@ -111,7 +111,7 @@ export function createDebounce(clock: Clock, report: () => void): { changed(): v
   let latest: number | undefined
   return {
     changed() {
-      const now = clock.now()
+      const now = clock.elapsed()
       latest ??= now + LONGEST_MS
       timer?.cancel()
       timer = clock.after(Math.min(DEBOUNCE_MS, latest - now), () => {

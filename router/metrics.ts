@@ -172,7 +172,7 @@ function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean
   const listedAt = new Map<string, number>()
   gauge(registry, 'portolan_list_age_seconds', 'Age of the lists of each server.', ['server'], age => {
     age.reset()
-    for (const [server, at] of listedAt) age.set({ server }, (clock.now() - at) / 1_000)
+    for (const [server, at] of listedAt) age.set({ server }, (clock.elapsed() - at) / 1_000)
   })
   return {
     reloaded(catalog: CatalogFacts, durationMs: number) {
@@ -184,13 +184,14 @@ function catalogMetrics(registry: Registry, clock: Clock, discoversHere: boolean
       for (const server of listedAt.keys()) if (!catalog.catalogs.has(server)) listedAt.delete(server)
       for (const server of catalog.catalogs.keys()) {
         if (discoversHere && !listedAt.has(server) && listedAt.size < MAX_SERVER_SERIES)
-          listedAt.set(server, clock.now())
+          listedAt.set(server, clock.elapsed())
       }
     },
     reloadFailed: () => failures.inc(),
     discovered({ server, durationMs, ok }: DiscoveryRecord) {
       discovery.observe({ outcome: ok ? 'ok' : 'failed' }, durationMs / 1_000)
-      if (ok && (listedAt.has(server) || listedAt.size < MAX_SERVER_SERIES)) listedAt.set(server, clock.now())
+      if (ok && (listedAt.has(server) || listedAt.size < MAX_SERVER_SERIES))
+        listedAt.set(server, clock.elapsed())
     },
   }
 }

@@ -129,7 +129,7 @@ export class OwnCatalogs {
   #find(shared: Catalog, key: string): Catalog | undefined {
     const own = this.#known.get(key)
     if (own?.of !== shared) return undefined
-    own.usedMs = this.#options.clock.now()
+    own.usedMs = this.#options.clock.elapsed()
     return own.catalog
   }
 
@@ -163,7 +163,7 @@ export class OwnCatalogs {
       if (!this.#hasRoomFor(sizeOf(catalog), key)) return refused()
       // New vectors came while it was built: it gets them when it is used next.
       const of = renewals === this.#renewals ? shared : undefined
-      this.#known.set(key, { of, catalog, usedMs: clock.now() })
+      this.#known.set(key, { of, catalog, usedMs: clock.elapsed() })
       return catalog
     } catch (error) {
       log.error({ err: error }, 'the catalog of a user could not be built; the shared lists serve')
@@ -188,14 +188,14 @@ export class OwnCatalogs {
   }
 
   #forgetUnused(): void {
-    const now = this.#options.clock.now()
+    const now = this.#options.clock.elapsed()
     for (const [key, { usedMs }] of this.#known) if (now - usedMs >= UNUSED_MS) this.#known.delete(key)
   }
 
   #tellFull(): void {
     const { clock, log, room = ROOM } = this.#options
-    if (clock.now() - this.#toldFullMs < LOG_EVERY_MS) return
-    this.#toldFullMs = clock.now()
+    if (clock.elapsed() - this.#toldFullMs < LOG_EVERY_MS) return
+    this.#toldFullMs = clock.elapsed()
     log.warn(
       { catalogs: this.#known.size, room },
       'no room for the catalog of another user; the shared lists serve',
@@ -204,7 +204,7 @@ export class OwnCatalogs {
 
   #tellLong({ config }: Catalog, identity: Identity, lists: Lists): void {
     const { clock, log } = this.#options
-    const now = clock.now()
+    const now = clock.elapsed()
     for (const [at, toldMs] of this.#toldLong) if (now - toldMs >= LOG_EVERY_MS) this.#toldLong.delete(at)
     if (this.#toldLong.has(identity.id)) return
     this.#toldLong.set(identity.id, now)

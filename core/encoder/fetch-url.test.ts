@@ -14,7 +14,7 @@ import { type DownloadOptions, download } from './fetch-url.ts'
 const SIZE = 300_000
 const FILE = Buffer.from(Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 8)) & 255))
 /** The delays between attempts end immediately. */
-const hurried: Clock = { now: systemClock.now, after: (_ms, run) => systemClock.after(0, run) }
+const hurried: Clock = { ...systemClock, after: (_ms, run) => systemClock.after(0, run) }
 
 type Ask = { range?: string; ifRange?: string }
 type Answer = (response: ServerResponse, ask: Ask, request: IncomingMessage) => void

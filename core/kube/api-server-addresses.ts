@@ -19,13 +19,13 @@ export async function apiServerAddresses(
   find: Lookup = name => lookup(name, { all: true }),
 ): Promise<string[]> {
   if (!host) return []
-  const begun = clock.now()
+  const begun = clock.elapsed()
   // Keeps the process alive: the clock's timers do not, and nothing else does at this point of the start.
   const hold = setInterval(() => {}, PAUSE_MS)
   try {
     for (;;) {
       const found = await find(host).catch(error => {
-        if (!isTemporary(error) || clock.now() - begun >= LIMIT_MS) throw withoutAddress(error)
+        if (!isTemporary(error) || clock.elapsed() - begun >= LIMIT_MS) throw withoutAddress(error)
       })
       if (found) return found.map(({ address }) => address)
       await delay(clock, PAUSE_MS)

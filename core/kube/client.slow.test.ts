@@ -177,7 +177,7 @@ test('the next candidate takes the lease after its holder is killed, or stops gr
     leading.resolve(signal)
     return once(signal, 'abort').then(() => {})
   }
-  const next = leadWhileHolding({ ...leaseOptions('next'), clock, elapsed: clock.now }, work, stop.signal)
+  const next = leadWhileHolding({ ...leaseOptions('next'), clock }, work, stop.signal)
   await until(() => clock.pending() > 0)
   holder.kill('SIGKILL')
   await once(holder, 'exit')

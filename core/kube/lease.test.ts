@@ -203,19 +203,13 @@ async function start(t: TestContext) {
 
 function options(client: KubeClient, clock: ReturnType<typeof countingClock>) {
   const log = createLog({ level: 'silent' })
-  const time = { clock, elapsed: clock.elapsed }
-  return { client, ...time, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
+  return { client, clock, log, namespace: 'ns', name: 'leader', identity: 'me', random: () => 0 }
 }
 
-/** Counts how often the candidate began to wait for its next attempt. Its time can be set back, as that of a machine. */
+/** Counts how often the candidate began to wait for its next attempt. */
 function countingClock() {
   const clock = createManualClock()
-  let backMs = 0
-  const setBack = (ms: number) => {
-    backMs = ms
-  }
-  const now = () => clock.now() - backMs
-  return { ...clock, now, elapsed: clock.now, setBack, pauses: () => clock.started(RETRY_MS) }
+  return { ...clock, pauses: () => clock.started(RETRY_MS) }
 }
 
 async function serve(t: TestContext) {

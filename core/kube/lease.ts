@@ -25,8 +25,6 @@ export type LeaseOptions = {
   identity: string
   log: Log
   clock?: Clock
-  /** Milliseconds of a time that nobody sets, unlike the clock's: otherwise a holder could lead after its lease has expired. */
-  elapsed?: () => number
   random?: () => number
 }
 
@@ -66,7 +64,6 @@ export async function leadWhileHolding(
 class Candidate {
   readonly #options: LeaseOptions
   readonly #clock: Clock
-  readonly #elapsed: () => number
   /** The lease as last read or written, and when this process first saw it in that state: other machines' clocks are not trusted. */
   #lease: Lease | undefined
   #seenAt = 0
@@ -76,7 +73,6 @@ class Candidate {
   constructor(options: LeaseOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#elapsed = options.elapsed ?? (() => performance.now())
   }
 
   /** Resolves with true once this process holds the lease, with false if `signal` aborts first. */
@@ -123,7 +119,7 @@ class Candidate {
   }
 
   async #renew(signal: AbortSignal): Promise<void> {
-    const leftMs = this.#renewedAt + RENEW_LIMIT_MS - this.#elapsed()
+    const leftMs = this.#renewedAt + RENEW_LIMIT_MS - this.#clock.elapsed()
     const limit = deadline(this.#clock, Math.max(leftMs, 0), 'the lease was not renewed in time', signal)
     try {
       if (await this.#write(limit.signal)) return
@@ -137,7 +133,7 @@ class Candidate {
     }
     const holder = this.#lease?.spec?.holderIdentity
     if (holder && holder !== this.#options.identity) throw lost(`${holder} holds the lease now`)
-    if (this.#elapsed() - this.#renewedAt >= RENEW_LIMIT_MS)
+    if (this.#clock.elapsed() - this.#renewedAt >= RENEW_LIMIT_MS)
       throw lost(`The lease could not be renewed for ${RENEW_LIMIT_MS / 1_000} s`)
   }
 
@@ -147,18 +143,18 @@ class Candidate {
     const lease = await client.get<Lease>(ref, signal)
     if (lease?.metadata.resourceVersion === this.#lease?.metadata.resourceVersion) return
     this.#lease = lease
-    this.#seenAt = this.#elapsed()
+    this.#seenAt = this.#clock.elapsed()
   }
 
   #isHeldByAnother(): boolean {
     const { holderIdentity, leaseDurationSeconds = LEASE_SECONDS } = this.#lease?.spec ?? {}
     if (!holderIdentity || holderIdentity === this.#options.identity) return false
-    return this.#elapsed() - this.#seenAt < leaseDurationSeconds * 1_000
+    return this.#clock.elapsed() - this.#seenAt < leaseDurationSeconds * 1_000
   }
 
   /** Writes the lease with this process, or nobody, as the holder; false if it was changed or deleted since it was read. */
   async #write(signal?: AbortSignal, holder = this.#options.identity): Promise<boolean> {
-    const started = this.#elapsed()
+    const started = this.#clock.elapsed()
     const { client } = this.#options
     const next = this.#leaseFor(holder)
     try {

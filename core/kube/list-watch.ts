@@ -23,7 +23,7 @@ const JITTER = 0.25
 /** `before` is undefined for a new object, `now` for a deleted one; in a resync both are the same object. */
 export type Listener<T> = (before: T | undefined, now: T | undefined) => void
 
-/** `since` is in milliseconds, by the clock of the list-watch. */
+/** `since`: in milliseconds of the clock's `elapsed`. */
 export type Refusal = { since: number; message: string }
 
 export type ListWatchOptions<T = KubeObject> = {
@@ -127,7 +127,7 @@ export class ListWatch<T extends KubeObject> {
   /** Runs one watch from its start to its end. */
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const timeoutSeconds = Math.round(WATCH_SECONDS * this.#jitter())
-    const started = this.#clock.now()
+    const started = this.#clock.elapsed()
     const silent = new AbortController()
     const limitMs = timeoutSeconds * 1_000 + SILENCE_MARGIN_MS
     const timer = this.#clock.after(limitMs, () => silent.abort(silence(limitMs)))
@@ -143,7 +143,7 @@ export class ListWatch<T extends KubeObject> {
     } finally {
       timer.cancel()
     }
-    if (!received && this.#clock.now() - started < MIN_WATCH_MS)
+    if (!received && this.#clock.elapsed() - started < MIN_WATCH_MS)
       throw new ApiError(0, 'Unreachable', 'The watch ended as soon as it began')
     this.#recovered()
   }
@@ -200,7 +200,7 @@ export class ListWatch<T extends KubeObject> {
     // After a refusal too: a list shows at once that it is over, a quiet watch only when it ends.
     if (isGone || isExpired(error) || isRefused(error)) this.#resourceVersion = undefined
     this.#refusal = isRefused(error)
-      ? { since: this.#refusal?.since ?? this.#clock.now(), message: error.message }
+      ? { since: this.#refusal?.since ?? this.#clock.elapsed(), message: error.message }
       : undefined
     const backoff = backoffMs(RETRY, this.#failures, this.#options.random ?? Math.random)
     const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
@@ -216,7 +216,7 @@ export class ListWatch<T extends KubeObject> {
     const { kind, namespace } = query
     if (error instanceof ApiError) {
       const fields = { kind, namespace, reason: error.reason, error: error.message, waitMs }
-      const now = this.#clock.now()
+      const now = this.#clock.elapsed()
       const isKnown = this.#failures > 0 && this.#warned.reason === error.reason
       const isDue = !isKnown || now - this.#warned.at >= WARN_AGAIN_MS
       if (isDue) this.#warned = { reason: error.reason, at: now }

@@ -148,7 +148,7 @@ export class Transport {
 
   async #current(): Promise<Connections> {
     const connections = this.#connections
-    if (connections && this.#clock.now() - connections.readAt < CREDENTIALS_LIFE_MS) return connections
+    if (connections && this.#clock.elapsed() - connections.readAt < CREDENTIALS_LIFE_MS) return connections
     return this.#read().catch(error => {
       if (!connections) throw error
       return connections // The last credentials are probably still valid.
@@ -168,7 +168,7 @@ export class Transport {
     if (this.#closed) throw new ApiError(0, 'Closed', 'The client of the API server is closed')
     const last = this.#connections
     const fingerprint = JSON.stringify(tls)
-    const readAt = this.#clock.now()
+    const readAt = this.#clock.elapsed()
     if (last?.tls === fingerprint) {
       this.#connections = { ...last, headers, readAt }
     } else {

@@ -136,10 +136,10 @@ async function install(
       // Another process may have installed it while this one waited for the lock.
       const existing = await readMarker(folder, source)
       if (existing) return existing
-      const started = options.clock.now()
+      const started = options.clock.elapsed()
       announce(`installing ${name} from ${source.kind === 'npm' ? 'npm' : 'PyPI'} (once)`)
       const installed = await installInto(source, folder, options)
-      const seconds = Math.round((options.clock.now() - started) / 1000)
+      const seconds = Math.round((options.clock.elapsed() - started) / 1000)
       const pinned = source.version
         ? ''
         : `; this is the latest version and is kept from now on: pin it as version "${installed.version}"`

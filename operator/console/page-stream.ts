@@ -50,14 +50,14 @@ export async function streamToPage(
     write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`)
   const joined = gateway && joinRouters({ ...options, routers: () => view.routers(gateway), send }, signal)
   let version = -1
-  let lastBeatMs = clock.now()
+  let lastBeatMs = clock.elapsed()
   while (!signal.aborted) {
     if (version !== view.version()) {
       version = view.version()
       send('cluster', JSON.stringify(view.state(gateway === undefined)))
     }
-    if (clock.now() - lastBeatMs >= HEARTBEAT_MS) {
-      lastBeatMs = clock.now()
+    if (clock.elapsed() - lastBeatMs >= HEARTBEAT_MS) {
+      lastBeatMs = clock.elapsed()
       write(HEARTBEAT)
     }
     await delay(clock, POLL_MS, signal).catch(() => {})

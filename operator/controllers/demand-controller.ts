@@ -43,8 +43,8 @@ export function createDemandController(options: DemandControllerOptions): Demand
   const silent = new SilentRouters({ clock, random })
   const polledAt = new Map<string, number>()
   const requeue = (key: string) => {
-    const gapMs = (polledAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
-    queue.addAfter(key, Math.max(JOIN_MS, Math.min(gapMs, MIN_GAP_MS))) // the clock may have been set back
+    const gapMs = (polledAt.get(key) ?? Number.NEGATIVE_INFINITY) + MIN_GAP_MS - clock.elapsed()
+    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
   }
   caches.gateways.onChange((before, now) => {
     const object = now ?? before
@@ -65,7 +65,7 @@ export function createDemandController(options: DemandControllerOptions): Demand
       demand.set(key, undefined, clock.now())
       return undefined
     }
-    polledAt.set(key, clock.now())
+    polledAt.set(key, clock.elapsed())
     const { namespace = '', name } = gateway.metadata
     const pods = routerPods(caches, { namespace, name }).filter(isRunning)
     const addresses = pods.map(({ status }) => status?.podIP ?? '')

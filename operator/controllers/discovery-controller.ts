@@ -101,9 +101,8 @@ class DiscoveryWorker {
     const memory = this.#memories.get(key)
     const target = this.#options.targets.get(key)
     if (!memory || !target) return
-    const now = this.#options.clock.now()
-    memory.schedule.changed(now)
-    this.#queue.addAfter(key, dueAt(memory, target, now) - now)
+    memory.schedule.changed(this.#options.clock.elapsed())
+    this.#queue.addAfter(key, dueAt(memory, target) - this.#options.clock.elapsed())
   }
 
   close(): Promise<void> {
@@ -121,10 +120,10 @@ class DiscoveryWorker {
     const serving = servingOf(target, this.#options.caches)
     if (serving !== 'serving') return this.#wait(key, memory, serving)
     const { clock, encoding, publisher } = this.#options
-    memory.servingSince ??= clock.now()
+    memory.servingSince ??= clock.elapsed()
     const discovered: Discovered = { key, object, server: target.server }
     const wanted = wantedOf(target, refreshOf(object))
-    const isDue = memory.asked !== wanted || clock.now() >= dueAt(memory, target, clock.now())
+    const isDue = memory.asked !== wanted || clock.elapsed() >= dueAt(memory, target)
     if (isDue && !this.#hasSlot(memory)) return { afterMs: SLOT_WAIT_MS }
     if (isDue) await this.#discover(discovered, target, memory, wanted, signal)
     else {
@@ -134,7 +133,7 @@ class DiscoveryWorker {
     }
     if (encoding.isDone(key) && (await publisher.encoded(discovered, signal)))
       this.#options.log.info({ server: key }, 'vectors published')
-    return { afterMs: Math.max(dueAt(memory, target, clock.now()) - clock.now(), 0) }
+    return { afterMs: Math.max(dueAt(memory, target) - clock.elapsed(), 0) }
   }
 
   #memoryOf(key: string, uid: string | undefined): Memory {
@@ -188,7 +187,7 @@ class DiscoveryWorker {
   ): Promise<void> {
     const { clock, metrics, tracer } = this.#options
     const span = tracer?.begin(discoverySpan(discovered.key))
-    const started = clock.now()
+    const started = clock.elapsed()
     const isUpdate = memory.revision !== undefined && memory.revision !== target.revision
     const failing = memory.schedule.failures > 0 ? 1 : 0
     memory.schedule.began()
@@ -207,7 +206,7 @@ class DiscoveryWorker {
         this.#failing -= failing
       })
     Object.assign(memory, { asked: wanted, revision: target.revision })
-    const durationMs = clock.now() - started
+    const durationMs = clock.elapsed() - started
     span?.end(failure?.fault.code)
     metrics.discovered({
       server: discovered.key,
@@ -216,7 +215,7 @@ class DiscoveryWorker {
       intervalMs: discoveryIntervalMs(target.server),
     })
     if (failure) return this.#failed(discovered, target, memory, failure, signal)
-    memory.schedule.succeeded(clock.now(), isNew, isUpdate ? CONFIRM_MS : undefined)
+    memory.schedule.succeeded(clock.elapsed(), isNew, isUpdate ? CONFIRM_MS : undefined)
   }
 
   /** Returns a failure of the server. Throws all other errors: those of the API server, and bugs. */
@@ -275,8 +274,8 @@ class DiscoveryWorker {
     // If the server was put to sleep while its lists were read, this is not its failure.
     if (servingOf(target, caches) === 'down') return memory.schedule.interrupted()
     const isFirst = memory.schedule.failures === 0
-    memory.schedule.failed(clock.now(), retriesOf(target, fault))
-    const isSettling = clock.now() - (memory.servingSince ?? 0) < SETTLING_MS
+    memory.schedule.failed(clock.elapsed(), retriesOf(target, fault))
+    const isSettling = clock.elapsed() - (memory.servingSince ?? Number.NEGATIVE_INFINITY) < SETTLING_MS
     if (isFirst) {
       const { key } = discovered
       log.warn({ server: key, code: fault.code, detail: harmless(messageOf(fault), []) }, 'discovery failed')
@@ -286,8 +285,8 @@ class DiscoveryWorker {
   }
 }
 
-function dueAt({ schedule }: Memory, { server }: Target, now: number): number {
-  return schedule.dueAt(discoveryIntervalMs(server), now)
+function dueAt({ schedule }: Memory, { server }: Target): number {
+  return schedule.dueAt(discoveryIntervalMs(server))
 }
 
 function retriesOf({ revision }: Target, { code }: Fault): Parameters<Schedule['failed']>[1] {

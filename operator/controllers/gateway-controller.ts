@@ -87,8 +87,8 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
   const queue = new Queue({ clock, random })
   const plannedAt = new Map<string, number>()
   const requeue = (key: string) => {
-    const gapMs = (plannedAt.get(key) ?? 0) + MIN_GAP_MS - clock.now()
-    queue.addAfter(key, Math.max(JOIN_MS, Math.min(gapMs, MIN_GAP_MS))) // the clock may have been set back
+    const gapMs = (plannedAt.get(key) ?? Number.NEGATIVE_INFINITY) + MIN_GAP_MS - clock.elapsed()
+    queue.addAfter(key, Math.max(JOIN_MS, gapMs))
   }
   const probe = createGatewayProbe({ ...options, onChange: requeue })
   const requeueSelecting = requeueOnChanges(options, requeue)
@@ -99,7 +99,7 @@ export function createGatewayControllers(options: GatewayControllerOptions): Gat
       plannedAt.delete(key)
       return undefined
     }
-    plannedAt.set(key, clock.now())
+    plannedAt.set(key, clock.elapsed())
     return reconcileGateway(object, signal)
   }
   return {

@@ -92,7 +92,8 @@ export function createGatewayProbe(options: GatewayProbeOptions): GatewayProbe {
     memory.first.resolve(seen)
     if (changed) options.onChange(key)
     const pollMs = behind ? BEHIND_POLL_MS : POLL_MS
-    const handshakeMs = seen.handshake && !seen.handshake.ok ? memory.nextHandshakeAt - clock.now() : pollMs
+    const handshakeMs =
+      seen.handshake && !seen.handshake.ok ? memory.nextHandshakeAt - clock.elapsed() : pollMs
     return { afterMs: Math.max(Math.min(pollMs, handshakeMs), 0) }
   }
   return {
@@ -120,7 +121,7 @@ async function probe(
   signal.throwIfAborted()
   const newest = generationOf(caches, key) ?? 0
   memory.lag.keep(pods.map(({ metadata }) => metadata.name))
-  const seen = { newest, now: clock.now(), lag: memory.lag }
+  const seen = { newest, now: clock.elapsed(), lag: memory.lag }
   const reports = pods.flatMap((pod, at) => reportOf(pod, statuses[at], seen) ?? [])
   reports.sort((a, b) => (a.pod < b.pod ? -1 : 1))
   const exposedTokens = statuses.find(one => one?.exposedTokens !== undefined)?.exposedTokens
@@ -207,9 +208,8 @@ async function handshakeWith(
     ...[service?.uid, service?.resourceVersion],
   ])
   const last = memory.handshakeState === state ? memory.seen?.handshake : undefined
-  const waitMs = memory.nextHandshakeAt - clock.now()
-  // No wait is longer than the longest retry: otherwise the clock was set back.
-  if (last && (last.ok || (waitMs > 0 && waitMs <= HANDSHAKE_RETRY.longestMs))) return last
+  const waitMs = memory.nextHandshakeAt - clock.elapsed()
+  if (last && (last.ok || waitMs > 0)) return last
   const handshake = await tryHandshake(options, key, memory, signal)
   // An attempt without a result, which threw, is repeated.
   memory.handshakeState = state
@@ -238,7 +238,7 @@ async function tryHandshake(
     // A gateway with `auth` refuses the operator, which has no credential, and one with limits may refuse anybody. This still proves that it answers.
     const isRefusal = error.code === 'upstream_auth_required' && asksForCredentials(caches, key)
     if (!isRefusal && error.details.status !== TOO_MANY_REQUESTS) {
-      memory.nextHandshakeAt = clock.now() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
+      memory.nextHandshakeAt = clock.elapsed() + backoffMs(HANDSHAKE_RETRY, memory.failures++, random)
       return { ok: false, message: error.message }
     }
   } finally {

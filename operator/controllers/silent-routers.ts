@@ -22,11 +22,10 @@ export class SilentRouters {
   /** What `read` returns; undefined without a call while the router at this address is not to be asked. */
   async ask<T>(address: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const { failures = 0, askAtMs = 0 } = this.#silent.get(address) ?? {}
-    const began = this.#clock.now()
-    // No pause is longer: otherwise the clock was set back.
-    if (began < askAtMs && askAtMs - began <= PAUSE.longestMs) return undefined
+    const began = this.#clock.elapsed()
+    if (began < askAtMs) return undefined
     const answer = await read()
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     // A refused connection takes no time: the router is only starting.
     const isSilent = answer === undefined && now - began >= REPORT_LIMIT_MS
     if (!isSilent) this.#silent.delete(address)

@@ -73,7 +73,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<void> {
   const { name, queue, reconcile, limitMs = RECONCILE_LIMIT_MS } = controller
-  const started = clock.now()
+  const started = clock.elapsed()
   const span = tracer?.begin({
     name: `reconcile ${name}`,
     kind: 'internal',
@@ -84,10 +84,10 @@ async function attempt(
     const result = await waitFor(reconcile(key, limit.signal), limit.signal)
     queue.forget(key)
     if (result?.afterMs !== undefined) queue.addAfter(key, result.afterMs)
-    metrics.reconciled(name, 'ok', clock.now() - started)
+    metrics.reconciled(name, 'ok', clock.elapsed() - started)
     span?.end()
   } catch (error) {
-    metrics.reconciled(name, error instanceof Fault ? 'fault' : 'bug', clock.now() - started)
+    metrics.reconciled(name, error instanceof Fault ? 'fault' : 'bug', clock.elapsed() - started)
     span?.end(error instanceof Fault ? error.code : 'bug')
     if (!signal.aborted) retry(controller, log, key, error)
   } finally {

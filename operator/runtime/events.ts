@@ -44,7 +44,7 @@ export function createEventRecorder({ client, instance, log, clock }: EventRecor
   let inFlight = 0
 
   const isRepeated = (key: string): boolean => {
-    const now = clock.now()
+    const now = clock.elapsed()
     const last = sent.get(key)
     if (last !== undefined && now - last < REPEAT_MS) return true
     sent.set(key, now)

@@ -44,7 +44,7 @@ function refusedOf(lists: Lists, { namespaces, clock }: Options): ReadonlySet<st
   const unlisted = lists.flatMap(list => list.unlisted)
   const missing = new Set(unlisted.map(({ namespace }) => namespace))
   const areRefused = unlisted.every(
-    ({ refusal }) => refusal !== undefined && clock.now() - refusal.since >= REFUSED_MS,
+    ({ refusal }) => refusal !== undefined && clock.elapsed() - refusal.since >= REFUSED_MS,
   )
   return areRefused && namespaces.some(namespace => !missing.has(namespace)) ? missing : undefined
 }

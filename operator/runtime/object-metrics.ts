@@ -152,13 +152,13 @@ function exportLists(registry: Registry, servers: Objects, clock: Clock) {
     })
   const age = 'Time since the lists of a server were last read; reported by the leader.'
   perServer('portolan_list_age_seconds', age, ({ readAt }) =>
-    readAt === undefined ? undefined : clock.now() - readAt,
+    readAt === undefined ? undefined : clock.elapsed() - readAt,
   )
   const interval = 'How often the lists of a server should be read.'
   perServer('portolan_list_interval_seconds', interval, ({ intervalMs }) => intervalMs)
   return {
     discovered({ server, ok, intervalMs }: DiscoveryRecord) {
-      const readAt = ok ? clock.now() : lists.get(server)?.readAt
+      const readAt = ok ? clock.elapsed() : lists.get(server)?.readAt
       lists.set(server, { readAt, intervalMs })
     },
     forget: (server: string) => void lists.delete(server),

@@ -114,21 +114,3 @@ test('a key that is scheduled before and after the clock was set back comes at t
   clock.advance(100)
   assert.equal(queue.depth, 1)
 })
-
-test('a key that was scheduled before the clock was set forward still comes', async () => {
-  const { clock, queue } = start()
-  queue.addAfter('a', 60_000)
-  clock.setBack(-3_600_000)
-  queue.addAfter('a', 100)
-  assert.equal(queue.depth, 1)
-})
-
-test('a key whose time has passed while the process was busy comes at once, though it is scheduled for later again', () => {
-  const { clock, queue } = start()
-  queue.addAfter('a', 100)
-  clock.setBack(-150)
-  queue.addAfter('a', 30_000)
-  assert.equal(queue.depth, 1)
-  clock.advance(60_000)
-  assert.equal(queue.depth, 1)
-})

@@ -63,17 +63,10 @@ export class Queue {
       this.add(key)
       return
     }
-    const now = this.#clock.now()
-    const at = now + ms
+    const at = this.#clock.elapsed() + ms
     const waiting = this.#delayed.get(key)
-    if (waiting && waiting.at >= now && waiting.at <= at) return
+    if (waiting && waiting.at <= at) return
     waiting?.timer.cancel()
-    if (waiting && waiting.at < now) {
-      // Its time has passed, but not its timer: the process was busy, or the clock was set forward.
-      this.#delayed.delete(key)
-      this.add(key)
-      return
-    }
     const timer = this.#clock.after(ms, () => {
       this.#delayed.delete(key)
       this.add(key)

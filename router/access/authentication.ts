@@ -171,9 +171,9 @@ function verifyOnce(
 
 /** Anybody can send many tokens while keys are missing: a reason is not logged for each of them. */
 function logFailure({ logged }: Verifier, error: string, { clock, log }: AuthenticationOptions): void {
-  const now = clock.now()
+  const now = clock.elapsed()
   const last = logged.get(error)
-  if (last !== undefined && Math.abs(now - last) < REPEAT_MS) return
+  if (last !== undefined && now - last < REPEAT_MS) return
   logged.set(error, now)
   log.warn({ error }, 'tokens cannot be verified')
 }

@@ -26,8 +26,8 @@ export type ClusterKeysOptions = {
   clock: Clock
 }
 
-/** `at`: when the keys were read, in milliseconds since the epoch. */
-export type Issuer = { name: string; keys: JWTVerifyGetKey; at: number }
+/** When the keys were read: `at` in milliseconds of the clock's `elapsed`, `fetchedMs` since the epoch. */
+export type Issuer = { name: string; keys: JWTVerifyGetKey; at: number; fetchedMs: number }
 
 /** Readable by every ServiceAccount: the built-in role system:service-account-issuer-discovery grants it. */
 const CONFIGURATION_PATH = '/.well-known/openid-configuration'
@@ -54,13 +54,12 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       throw error
     }
   }
-  /** After a clock was set back, the difference counts as time that has passed. */
-  const hasPassed = (since: number, ms: number) => Math.abs(clock.now() - since) > ms
+  const hasPassed = (since: number, ms: number) => clock.elapsed() - since > ms
   const olderThan = (ms: number) => !known || hasPassed(known.at, ms)
   /** Reads the keys, at most once at a time; undefined if the last attempt failed less than MIN_FETCH_MS ago. */
   const reload = (): Promise<Issuer> | undefined => {
     if (reading || (failure !== undefined && !hasPassed(triedMs, MIN_FETCH_MS))) return reading
-    triedMs = clock.now()
+    triedMs = clock.elapsed()
     reading = readNow().finally(() => {
       reading = undefined
     })
@@ -87,9 +86,13 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
     state() {
       if (olderThan(KEYS_LIFE_MS)) reload()
       const state = stateOf(failure, known !== undefined, olderThan(MAX_STALE_MS))
-      return { issuer: CLUSTER_KEYS, state, ...(failure !== undefined && failureFields(failure, known?.at)) }
+      return {
+        issuer: CLUSTER_KEYS,
+        state,
+        ...(failure !== undefined && failureFields(failure, known?.fetchedMs)),
+      }
     },
-    ageMs: () => known && Math.max(0, clock.now() - known.at),
+    ageMs: () => known && clock.elapsed() - known.at,
     watch(listener) {
       onAttempt = listener
     },
@@ -110,10 +113,10 @@ function stateOf(failure: string | undefined, isKnown: boolean, isTooOld: boolea
 }
 
 async function readIssuer(read: ClusterKeysOptions['read'], clock: Clock): Promise<Issuer> {
-  const at = clock.now()
+  const times = { at: clock.elapsed(), fetchedMs: clock.now() }
   const [configuration, keys] = await Promise.all([read(CONFIGURATION_PATH), read(KEYS_PATH)])
   if (!isObject(configuration) || typeof configuration.issuer !== 'string')
     throw new Fault('invalid_data', 'the API server does not say who issues its tokens')
   // Throws if these are not keys.
-  return { name: configuration.issuer, keys: createLocalJWKSet(keys as JSONWebKeySet), at }
+  return { name: configuration.issuer, keys: createLocalJWKSet(keys as JSONWebKeySet), ...times }
 }

@@ -23,7 +23,7 @@ export function createFailedLogins(clock: Clock): FailedLogins {
   return {
     failed(refused, address = '') {
       if (!isFailure(refused)) return undefined
-      const now = clock.now()
+      const now = clock.elapsed()
       const key = networkOf(address)
       const spent = spentAfter(COST, spentBy, key, now)
       const waitMs = spent - now - COST.burstMs

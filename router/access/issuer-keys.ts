@@ -55,9 +55,10 @@ export function createIssuerKeys(
   const web = webFor(issuer, clock, remotes)
   let known = issuer.jwks && {
     find: createLocalJWKSet(issuer.jwks as unknown as JSONWebKeySet),
-    atMs: clock.now(),
+    atMs: clock.elapsed(),
+    fetchedMs: clock.now(),
   }
-  const timeSince = (ms: number) => elapsedMs(clock, ms)
+  const timeSince = (ms: number) => clock.elapsed() - ms
   let triedMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
   let failure: Failure | undefined
@@ -65,7 +66,8 @@ export function createIssuerKeys(
   const fetchKeys = async (): Promise<void> => {
     try {
       const jwks = await fetchKeySet(issuer, web)
-      known = { find: createLocalJWKSet(jwks as unknown as JSONWebKeySet), atMs: clock.now() }
+      const find = createLocalJWKSet(jwks as unknown as JSONWebKeySet)
+      known = { find, atMs: clock.elapsed(), fetchedMs: clock.now() }
       failure = undefined
       metrics.keysFetched(issuer.name, true)
     } catch (error) {
@@ -77,7 +79,7 @@ export function createIssuerKeys(
   /** At most one fetch at a time, and one in five seconds. Undefined: there is nothing to wait for. */
   const refresh = (): Promise<void> | undefined => {
     if (!issuer.keysFrom || fetching || timeSince(triedMs) < MIN_FETCH_MS) return fetching
-    triedMs = clock.now()
+    triedMs = clock.elapsed()
     fetching = fetchKeys().finally(() => {
       fetching = undefined
     })
@@ -102,7 +104,7 @@ export function createIssuerKeys(
     state() {
       if (isOlder(KEYS_LIFE_MS)) void refresh()
       const state = stateOf(failure, isOlder(MAX_STALE_MS), known !== undefined)
-      return { issuer: issuer.name, state, ...(failure && failureFields(failure.message, known?.atMs)) }
+      return { issuer: issuer.name, state, ...(failure && failureFields(failure.message, known?.fetchedMs)) }
     },
     ageMs: () => (known && issuer.keysFrom ? timeSince(known.atMs) : undefined),
     close: () => web.agent.destroy(),
@@ -116,12 +118,6 @@ function refreshing(refresh: () => Promise<void> | undefined): () => Promise<voi
     const fetched = refresh()
     if (fetched) await waits(fetched)
   }
-}
-
-/** The time since `sinceMs`. If the clock was set back, it is unknown: then long enough for keys to be fetched again, and short enough to use them. */
-function elapsedMs(clock: Clock, sinceMs: number): number {
-  const passed = clock.now() - sinceMs
-  return passed < 0 ? KEYS_LIFE_MS + 1 : passed
 }
 
 function webFor({ ca }: JwtIssuerConfig, clock: Clock, remotes: Partial<RemoteRules> | undefined): Web {

@@ -64,7 +64,7 @@ export function createLimits(
         : take(
             rules.filter(({ limit }) => limit.counts === 'requests'),
             identity,
-            clock.now(),
+            clock.elapsed(),
           )
     },
     call(config, identity, server, tool) {
@@ -74,7 +74,7 @@ export function createLimits(
         : take(
             rules.filter(({ limit }) => covers(limit, server, tool)),
             identity,
-            clock.now(),
+            clock.elapsed(),
           )
     },
   }
@@ -142,21 +142,9 @@ function costOf({ limit, everyMs, burst }: RateLimit, routers: number, quota?: W
   return { costMs, burstMs: costMs * Math.max(1, burst / routers) }
 }
 
-/**
- * The time until which a limit is spent if one more request is counted; the request has to be refused if that is more than `burstMs` ahead. After
- * the clock was set back, a time that is too far ahead is replaced in `spent` by a full burst from now: otherwise callers would be locked out until
- * the clock has caught up.
- */
-export function spentAfter(
-  { costMs, burstMs }: Cost,
-  spent: BoundedMap<number>,
-  key: string,
-  now: number,
-): number {
-  const until = Math.max(spent.get(key) ?? now, now)
-  if (until <= now + burstMs) return until + costMs
-  spent.set(key, now + burstMs)
-  return now + burstMs + costMs
+/** The time until which a limit is spent if one more request is counted; the request has to be refused if that is more than `burstMs` ahead. */
+export function spentAfter({ costMs }: Cost, spent: BoundedMap<number>, key: string, now: number): number {
+  return Math.max(spent.get(key) ?? now, now) + costMs
 }
 
 function idOf({ id }: Identity): string {

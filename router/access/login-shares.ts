@@ -29,7 +29,7 @@ export function createLoginShares(clock: Clock): LoginShares {
   }
   return {
     enter(address = '') {
-      const now = clock.now()
+      const now = clock.elapsed()
       const key = networkOf(address)
       const running = begun.get(key) ?? 0
       if (running >= AT_ONCE) return { waitMs: RETRY_MS, text: `${AT_ONCE} logins of an address at once` }

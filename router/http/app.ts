@@ -73,13 +73,13 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
       await delay(clock, lingerMs)
       await quiet.wait(Math.min(drainMs, MAX_LINGER_MS))
     }
-    const endMs = clock.now() + drainMs
+    const endMs = clock.elapsed() + drainMs
     if (before) {
       await inFlight.drain(drainMs, clock)
       await before()
     }
     app.server.close()
-    await inFlight.drain(Math.max(0, endMs - clock.now()), clock)
+    await inFlight.drain(Math.max(0, endMs - clock.elapsed()), clock)
     await app.close()
   }
   return {

@@ -83,7 +83,7 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
     const origin = name === owner ? undefined : originOf(name)
     if (origin === undefined) return undefined
     if (known.size < MAX_OTHERS) known.add(origin)
-    return { origin, ...binding, isGone: (goneUntil.get(origin) ?? 0) > clock.now() }
+    return { origin, ...binding, isGone: (goneUntil.get(origin) ?? 0) > clock.elapsed() }
   }
 
   return {
@@ -102,9 +102,9 @@ export function createOwners({ sessions, owner, clock }: OwnersOptions): Owners 
         ? found
         : undefined
     },
-    others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.now()),
+    others: () => [...known].filter(origin => (goneUntil.get(origin) ?? 0) <= clock.elapsed()),
     markGone(origin, how) {
-      goneUntil.set(origin, clock.now() + GONE_MS[how])
+      goneUntil.set(origin, clock.elapsed() + GONE_MS[how])
       known.delete(origin)
     },
   }

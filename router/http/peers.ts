@@ -13,11 +13,10 @@ export function createPeers(
 ): () => Promise<readonly string[]> {
   let last: { at: number; origins: readonly string[] } | undefined
   return async () => {
-    const age = clock.now() - (last?.at ?? 0)
-    if (last && age >= 0 && age < LOOKUP_EVERY_MS) return last.origins
+    if (last && clock.elapsed() - last.at < LOOKUP_EVERY_MS) return last.origins
     const found = await lookup(name, { all: true })
     const others = found.map(({ address }) => address).filter(address => address !== own)
-    last = { at: clock.now(), origins: others.sort().map(address => originAt(address, port)) }
+    last = { at: clock.elapsed(), origins: others.sort().map(address => originAt(address, port)) }
     return last.origins
   }
 }

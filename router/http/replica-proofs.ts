@@ -58,11 +58,11 @@ export function createReplicaProofs(
   return {
     check(origin) {
       const known = proven.get(origin)
-      if (known && known.untilMs > clock.now()) return known.done
+      if (known && known.untilMs > clock.elapsed()) return known.done
       const asked: Proven = { untilMs: Number.POSITIVE_INFINITY, done: ask(origin).catch(askAgain(origin)) }
       proven.set(origin, asked)
       const end = (validMs: number) => () => {
-        asked.untilMs = clock.now() + validMs
+        asked.untilMs = clock.elapsed() + validMs
       }
       asked.done.then(end(VALID_MS), end(0))
       return asked.done

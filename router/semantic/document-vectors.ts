@@ -167,9 +167,9 @@ export class DocumentVectors {
     let size = encodesAtOnce
     let failures = 0
     while (this.#waiting.size > 0 && !signal.aborted) {
-      const begun = clock.now()
+      const begun = clock.elapsed()
       if (await this.#encodeNext(size)) {
-        size = clock.now() - begun < QUICK_MS ? Math.min(size * 2, MAX_BATCH) : encodesAtOnce
+        size = clock.elapsed() - begun < QUICK_MS ? Math.min(size * 2, MAX_BATCH) : encodesAtOnce
         failures = 0
         this.#announce()
         // If the batch was cached, nothing has yielded to the event loop yet.

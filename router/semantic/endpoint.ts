@@ -159,14 +159,14 @@ function createBreaker(clock: Clock) {
   let last: unknown
   return {
     enter(): void {
-      if (clock.now() < pausedUntil) throw last
+      if (clock.elapsed() < pausedUntil) throw last
     },
     passed(): void {
       failures = pausedUntil = 0
     },
     failed(error: unknown): void {
       last = error
-      if (++failures >= FAILURES_TO_PAUSE) pausedUntil = clock.now() + PAUSE_MS
+      if (++failures >= FAILURES_TO_PAUSE) pausedUntil = clock.elapsed() + PAUSE_MS
     },
   }
 }

@@ -69,7 +69,7 @@ export class OwnTexts {
   async #run(): Promise<void> {
     const { clock, signal, onVectors } = this.#options
     this.#running = true
-    let announcedMs = clock.now()
+    let announcedMs = clock.elapsed()
     let hasNews = false
     for (let failures = 0; this.#waiting.size > 0 && !signal.aborted; ) {
       // If the text was cached, nothing has yielded to the event loop yet.
@@ -78,8 +78,8 @@ export class OwnTexts {
       if (signal.aborted) break
       if (outcome === 'encoded') hasNews = true
       const isPause = this.#waiting.size === 0 || outcome === 'down'
-      if (hasNews && (isPause || clock.now() - announcedMs >= ANNOUNCE_EVERY_MS)) {
-        announcedMs = clock.now()
+      if (hasNews && (isPause || clock.elapsed() - announcedMs >= ANNOUNCE_EVERY_MS)) {
+        announcedMs = clock.elapsed()
         hasNews = false
         onVectors()
       }
@@ -104,7 +104,7 @@ export class OwnTexts {
       const isDown = !(await this.#works())
       this.#waiting.delete(text.key)
       const times = (this.#failed.get(text.key)?.times ?? 0) + 1
-      if (!isDown) this.#failed.set(text.key, { times, lastMs: clock.now() })
+      if (!isDown) this.#failed.set(text.key, { times, lastMs: clock.elapsed() })
       if (isDown || times < FAILURES_TO_GIVE_UP) this.#waiting.set(text.key, text)
       return isDown ? 'down' : 'failed'
     }
@@ -124,7 +124,7 @@ export class OwnTexts {
     return (
       failed !== undefined &&
       failed.times >= FAILURES_TO_GIVE_UP &&
-      this.#options.clock.now() - failed.lastMs < GIVEN_UP_MS
+      this.#options.clock.elapsed() - failed.lastMs < GIVEN_UP_MS
     )
   }
 }

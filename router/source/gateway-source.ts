@@ -77,10 +77,10 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   const { log, clock = systemClock, random = Math.random } = options
-  let last = { etag: '', generation: 0, at: clock.now() }
+  let last = { etag: '', generation: 0, at: clock.elapsed() }
   let failures = 0
   while (!signal.aborted) {
-    const asked = clock.now()
+    const asked = clock.elapsed()
     try {
       const answer = await get(
         options,
@@ -90,17 +90,18 @@ async function follow(
       )
       const index = answer.status === 304 ? undefined : readIndex(answer.json)
       const isNewer = index !== undefined && index.generation > last.generation
-      const lags = index !== undefined && index.generation < last.generation && clock.now() - last.at < LAG_MS
+      const lags =
+        index !== undefined && index.generation < last.generation && clock.elapsed() - last.at < LAG_MS
       if (index && !lags) adopt(index)
       if (!lags)
         last = {
           etag: answer.etag ?? last.etag,
           generation: index?.generation ?? last.generation,
-          at: clock.now(),
+          at: clock.elapsed(),
         }
       if (failures > 0) log.info('the gateway is reachable again')
       failures = 0
-      const cameAtOnce = clock.now() - asked < PAUSE_MS
+      const cameAtOnce = clock.elapsed() - asked < PAUSE_MS
       if (cameAtOnce && !isNewer) await delay(clock, PAUSE_MS, signal).catch(() => {})
     } catch (error) {
       if (signal.aborted) return

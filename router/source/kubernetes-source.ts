@@ -82,7 +82,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     missing: () => [...catalogs.missing(), ...secrets.missing().map(name => `secret/${name}`)],
     stale() {
       const { refusal } = feeds
-      return refusal && clock.now() - refusal.since >= STALE_MS ? refusal.message : undefined
+      return refusal && clock.elapsed() - refusal.since >= STALE_MS ? refusal.message : undefined
     },
   }
 }

@@ -39,15 +39,13 @@ export function createBreaker(clock: Clock): Breaker {
   let succeededAt = 0
 
   function refusesForMs(): number {
-    // The clock may have been set back.
-    retryAt = Math.min(retryAt, clock.now() + PROBE_EVERY_MS)
-    return isOpen ? Math.max(0, retryAt - clock.now()) : 0
+    return isOpen ? Math.max(0, retryAt - clock.elapsed()) : 0
   }
 
   function enter(): Entry | undefined {
     if (!isOpen) return { probe: false, turn: ++turns }
     if (refusesForMs() > 0) return undefined
-    retryAt = clock.now() + PROBE_EVERY_MS
+    retryAt = clock.elapsed() + PROBE_EVERY_MS
     probe = { probe: true, turn: ++turns }
     return probe
   }
@@ -62,13 +60,13 @@ export function createBreaker(clock: Clock): Breaker {
       probe = undefined
     } else if (verdict === 'undecided') {
       // It gave no verdict: the next call becomes the probe.
-      if (isNewestProbe) retryAt = clock.now()
+      if (isNewestProbe) retryAt = clock.elapsed()
     } else if (entry.turn > succeededAt) {
       // One of several pods may be gone: while others answer, calls that hung on it are not counted.
       failures++
       if (isOpen || failures < FAILURES_TO_OPEN) return
       isOpen = true
-      retryAt = clock.now() + PROBE_EVERY_MS
+      retryAt = clock.elapsed() + PROBE_EVERY_MS
     }
   }
 

@@ -13,7 +13,7 @@ export class CallLimit {
   constructor(clock: Clock, ms: number, caller: AbortSignal) {
     this.#clock = clock
     this.#caller = caller
-    this.#endsAt = clock.now() + ms
+    this.#endsAt = clock.elapsed() + ms
     this.#timer = clock.after(ms, this.#onTime)
     if (caller.aborted) this.#onAbort()
     else caller.addEventListener('abort', this.#onAbort)
@@ -27,14 +27,14 @@ export class CallLimit {
   /** Replaces the remaining time. */
   restart(ms: number): void {
     this.#timer.cancel()
-    this.#endsAt = this.#clock.now() + ms
+    this.#endsAt = this.#clock.elapsed() + ms
     this.#timer = this.#clock.after(ms, this.#onTime)
   }
 
   /** Stops the clock; the call still ends if the caller leaves. */
   pause(): void {
     this.#timer.cancel()
-    this.#leftMs = this.#endsAt - this.#clock.now()
+    this.#leftMs = this.#endsAt - this.#clock.elapsed()
   }
 
   resume(): void {

@@ -65,8 +65,8 @@ export class ListRoom {
 
   #tellFull(server: string): void {
     const { clock, onFull } = this.#options
-    if (clock.now() - this.#toldMs < TELL_EVERY_MS) return
-    this.#toldMs = clock.now()
+    if (clock.elapsed() - this.#toldMs < TELL_EVERY_MS) return
+    this.#toldMs = clock.elapsed()
     onFull(server)
   }
 }

@@ -11,12 +11,12 @@ export class MemberUse {
   /** A new member counts as used just now: the calls of the one that it replaces are not known here. */
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#usedAtMs = clock.now()
+    this.#usedAtMs = clock.elapsed()
   }
 
   /** A call has ended. */
   ended(): void {
-    this.#usedAtMs = this.#clock.now()
+    this.#usedAtMs = this.#clock.elapsed()
   }
 
   /** Counts a call or subscription as use while `waiting`, its wait for the server to be woken, is pending. */
@@ -52,7 +52,7 @@ export class MemberUse {
       held: this.#held || undefined,
       subscriptions: this.#subscriptions || undefined,
       sessions: sessions || undefined,
-      idleMs: isUsed ? undefined : this.#clock.now() - this.#usedAtMs,
+      idleMs: isUsed ? undefined : this.#clock.elapsed() - this.#usedAtMs,
     }
   }
 }

@@ -125,13 +125,14 @@ export class PoolMember {
   /** Wakes the server, then sends the call. If no connection can be opened, the pod has just ended and the call was not sent: wakes it again. */
   async #callAwake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
-    const untilMs = clock.now() + this.#server.limits.startTimeoutMs
+    const untilMs = clock.elapsed() + this.#server.limits.startTimeoutMs
     for (let isUp = this.#isUp; ; isUp = false) {
-      if (!isUp) await this.#wake(untilMs - clock.now(), signal)
+      if (!isUp) await this.#wake(untilMs - clock.elapsed(), signal)
       try {
         return await this.#sendInTurn(call, signal)
       } catch (error) {
-        if (!isNotConnected(error) || this.#closed || signal.aborted || clock.now() >= untilMs) throw error
+        if (!isNotConnected(error) || this.#closed || signal.aborted || clock.elapsed() >= untilMs)
+          throw error
       }
       await delay(clock, TRY_EVERY_MS, signal)
     }

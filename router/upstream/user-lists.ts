@@ -67,15 +67,15 @@ export class UserLists {
   /** Whether the lists have to be read: never read, or read incompletely a minute ago, or the shared ones have changed since. */
   isDue(): boolean {
     const { clock, isWanted } = this.#options
-    if (!isWanted() || clock.now() < this.#retryMs) return false
-    return this.#sharedDigest !== this.#shared?.digest || clock.now() >= this.#againMs
+    if (!isWanted() || clock.elapsed() < this.#retryMs) return false
+    return this.#sharedDigest !== this.#shared?.digest || clock.elapsed() >= this.#againMs
   }
 
   /** The user's upstream has answered a call, so it is up, and a pause after failures can end. */
   answered(): void {
     const { isWanted, clock } = this.#options
     if (!isWanted()) return
-    if (this.#failures > 0 && clock.now() - this.#readMs >= RETRY.firstMs)
+    if (this.#failures > 0 && clock.elapsed() - this.#readMs >= RETRY.firstMs)
       this.#retryMs = Number.NEGATIVE_INFINITY
     if (this.isDue()) this.read()
   }
@@ -83,16 +83,16 @@ export class UserLists {
   /** Resolves when the current reading ends; undefined if there is none, or if it has taken LISTS_WAIT_MS already. */
   waiting(): Promise<void> | undefined {
     const { done, begunMs = 0 } = this.#reading ?? {}
-    return this.#options.clock.now() - begunMs < LISTS_WAIT_MS ? done : undefined
+    return this.#options.clock.elapsed() - begunMs < LISTS_WAIT_MS ? done : undefined
   }
 
   /** Reads the lists, unless they are being read already. The caller need not wait for it. Never rejects. */
   read(): void {
     if (this.#reading || this.#life.signal.aborted) return
-    const begunMs = this.#options.clock.now()
+    const begunMs = this.#options.clock.elapsed()
     const done = this.#read().finally(() => {
       this.#reading = undefined
-      this.#readMs = this.#options.clock.now()
+      this.#readMs = this.#options.clock.elapsed()
     })
     this.#reading = { done, begunMs }
   }
@@ -101,7 +101,7 @@ export class UserLists {
   changed(): void {
     const { clock, isWanted } = this.#options
     if (!isWanted() || this.#sharedDigest === UNREAD || this.#changing || this.#life.signal.aborted) return
-    const quietMs = clock.now() - this.#readMs
+    const quietMs = clock.elapsed() - this.#readMs
     if (quietMs > CHANGED_GAP.quietMs) this.#gapMs = CHANGED_GAP.firstMs
     this.#changing = clock.after(Math.max(CHANGED_WAIT_MS, this.#gapMs - quietMs), () => {
       this.#changing = undefined
@@ -137,12 +137,12 @@ export class UserLists {
       this.#retryMs = Number.NEGATIVE_INFINITY
       this.#sharedDigest = shared?.digest
       const isComplete = found?.incomplete.length === 0
-      this.#againMs = isComplete ? Number.POSITIVE_INFINITY : clock.now() + RETRY.longestMs
-      if (!this.#adopt(found)) this.#readAgainAt(clock.now() + RETRY.longestMs)
+      this.#againMs = isComplete ? Number.POSITIVE_INFINITY : clock.elapsed() + RETRY.longestMs
+      if (!this.#adopt(found)) this.#readAgainAt(clock.elapsed() + RETRY.longestMs)
     } catch (error) {
       if (signal.aborted) return
       if (this.#failures === 0) onFailed(server, user, error)
-      this.#readAgainAt(clock.now() + backoffMs(RETRY, this.#failures++, Math.random))
+      this.#readAgainAt(clock.elapsed() + backoffMs(RETRY, this.#failures++, Math.random))
     }
   }
 

@@ -29,7 +29,8 @@ export class UserMember {
   readonly #options: UserMemberOptions
   /** Calls in flight and open subscriptions. */
   #uses = 0
-  #usedMs: number
+  /** When a use last ended, in milliseconds of the clock's `elapsed`. */
+  #usedAt: number
   #idle: Timer | undefined
   #token: CallerToken | undefined
 
@@ -39,13 +40,13 @@ export class UserMember {
     this.revision = revision
     this.#options = options
     this.sinceMs = options.clock.now()
-    this.#usedMs = this.sinceMs
+    this.#usedAt = options.clock.elapsed()
     this.#wait(options.idleAfterMs())
   }
 
-  /** When it was last used, in milliseconds since the epoch; now, if it is in use. */
-  get usedMs(): number {
-    return this.#uses > 0 ? this.#options.clock.now() : this.#usedMs
+  /** For how long nothing has used it, in milliseconds. */
+  get idleMs(): number {
+    return this.#uses > 0 ? 0 : this.#options.clock.elapsed() - this.#usedAt
   }
 
   /** The user's own lists; undefined if they are the same for all users. */
@@ -110,13 +111,13 @@ export class UserMember {
 
   #release(): void {
     this.#uses--
-    this.#usedMs = this.#options.clock.now()
+    this.#usedAt = this.#options.clock.elapsed()
   }
 
   /** One timer for all uses: when it fires, it checks the time since the last use. */
   #wait(ms: number): void {
     this.#idle = this.#options.clock.after(ms, () => {
-      const restMs = this.usedMs + this.#options.idleAfterMs() - this.#options.clock.now()
+      const restMs = this.#options.idleAfterMs() - this.idleMs
       if (restMs > 0) this.#wait(restMs)
       else this.#options.onIdle(this)
     })

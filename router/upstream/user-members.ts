@@ -60,7 +60,7 @@ export class UserMembers {
     this.#server = server
     this.#secrets = secretsOf(server)
     this.#options = options
-    this.#usedAtMs = options.clock.now()
+    this.#usedAtMs = options.clock.elapsed()
   }
 
   get server(): RouterServer {
@@ -150,7 +150,8 @@ export class UserMembers {
   }
 
   users(): UserStatus[] {
-    return [...this.#byKey.values()].map(statusOf)
+    const nowMs = this.#options.clock.now()
+    return [...this.#byKey.values()].map(member => statusOf(member, nowMs))
   }
 
   /** The status of all users together. The breaker is that of the user whose calls fail least. */
@@ -170,16 +171,14 @@ export class UserMembers {
       subscriptions: sum(({ subscriptions = 0 }) => subscriptions) || undefined,
       sessions: all.length || undefined,
       instances: this.#hasPods && all.length > 0 ? this.#instances() : undefined,
-      idleMs: all.length > 0 ? undefined : this.#options.clock.now() - this.#usedAtMs,
+      idleMs: all.length > 0 ? undefined : this.#options.clock.elapsed() - this.#usedAtMs,
       lastCallAt: calledAt.length > 0 ? Math.max(...calledAt) : undefined,
       breaker: best ?? NO_FAILURES,
     }
   }
 
   #instances(): Record<string, number> {
-    const now = this.#options.clock.now()
-    const all = [...this.#byKey.values()]
-    return Object.fromEntries(all.map(({ user, usedMs }) => [user.digest, Math.max(0, now - usedMs)]))
+    return Object.fromEntries([...this.#byKey.values()].map(({ user, idleMs }) => [user.digest, idleMs]))
   }
 
   /** The server as it is for one user: with the endpoint of the user's pod, if each user has one. `revision`: of the user's Secret. */
@@ -247,7 +246,7 @@ export class UserMembers {
     if (this.#byKey.get(member.user.key) !== member) return
     member.stop()
     this.#byKey.delete(member.user.key)
-    this.#usedAtMs = this.#options.clock.now()
+    this.#usedAtMs = this.#options.clock.elapsed()
     this.#options.retire(member.member)
   }
 
@@ -263,9 +262,9 @@ function secretsOf({ users }: RouterServer): Map<string, UserSecret> {
   return new Map(known.flatMap(secret => [[userNamed(secret.subject)?.key ?? '', secret] as const]))
 }
 
-function statusOf({ user: { id, subject }, member, sinceMs, usedMs }: UserMember): UserStatus {
+function statusOf({ user: { id, subject }, member, sinceMs, idleMs }: UserMember, nowMs: number): UserStatus {
   const { active, breaker } = member.status()
-  return { user: id, subject, sinceMs, usedMs, active, breaker: breaker.state }
+  return { user: id, subject, sinceMs, usedMs: nowMs - idleMs, active, breaker: breaker.state }
 }
 
 function rank(state: BreakerStatus['state']): number {

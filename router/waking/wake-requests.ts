@@ -87,7 +87,7 @@ export class WakeRequests {
     const key = keyOf(wanted)
     const held = this.#held.get(key) ?? this.#begin(key, wanted, options)
     const { clock } = this.#options
-    const beganMs = clock.now()
+    const beganMs = clock.elapsed()
     const limit = deadline(clock, withinMs, 'It does not answer in time', signal)
     this.#waiting++
     held.waiting++
@@ -104,7 +104,7 @@ export class WakeRequests {
       limit.clear()
       this.#waiting--
       if (--held.waiting === 0) this.#end(key, held)
-      if (held.unanswered) this.#options.onWaited?.(wanted.server, outcome, clock.now() - beganMs)
+      if (held.unanswered) this.#options.onWaited?.(wanted.server, outcome, clock.elapsed() - beganMs)
     }
     if (refused) throw refused
   }

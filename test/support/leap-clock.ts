@@ -12,6 +12,7 @@ export function createLeapClock(): LeapClock {
   const now = () => systemClock.now() + ahead
   return {
     now,
+    elapsed: () => systemClock.elapsed() + ahead,
     after(ms, run) {
       const end = () => {
         waiting = waiting.filter(other => other !== entry)

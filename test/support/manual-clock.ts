@@ -4,7 +4,7 @@ import type { Clock } from '../../core/async.ts'
 export type ManualClock = Clock & {
   /** Advances the time and runs the timers that are due, in order. */
   advance(ms: number): void
-  /** Sets the time back, as an administrator does; timers run as long as before. */
+  /** Sets the time of day back, as an administrator does; timers run as long as before. */
   setBack(ms: number): void
   /** The number of waiting timers. */
   pending(): number
@@ -13,13 +13,15 @@ export type ManualClock = Clock & {
 }
 
 export function createManualClock(start = 0): ManualClock {
-  let now = start
+  let elapsed = 0
+  let startedAt = start
   let waiting: { at: number; run: () => void }[] = []
   const lengths: number[] = []
   return {
-    now: () => now,
+    now: () => startedAt + elapsed,
+    elapsed: () => elapsed,
     after(ms, run) {
-      const entry = { at: now + ms, run }
+      const entry = { at: elapsed + ms, run }
       waiting.push(entry)
       lengths.push(ms)
       return {
@@ -29,19 +31,18 @@ export function createManualClock(start = 0): ManualClock {
       }
     },
     advance(ms) {
-      const end = now + ms
+      const end = elapsed + ms
       for (;;) {
         const next = waiting.filter(entry => entry.at <= end).sort((a, b) => a.at - b.at)[0]
         if (!next) break
         waiting = waiting.filter(entry => entry !== next)
-        now = Math.max(now, next.at)
+        elapsed = Math.max(elapsed, next.at)
         next.run()
       }
-      now = end
+      elapsed = end
     },
     setBack(ms) {
-      now -= ms
-      for (const entry of waiting) entry.at -= ms
+      startedAt -= ms
     },
     pending: () => waiting.length,
     started: ms => lengths.filter(length => length === ms).length,

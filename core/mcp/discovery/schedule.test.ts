@@ -100,12 +100,3 @@ test('a success resets the delay after failures', () => {
   schedule.succeeded(0, true)
   assert.equal(schedule.failures, 0)
 })
-
-test('after the clock was set back, the next reading is an interval away, or as soon as a change wants it', () => {
-  const schedule = readAt(3_600_000)
-  assert.equal(schedule.dueAt(INTERVAL_MS, 1_000), 601_000)
-  assert.equal(schedule.dueAt(INTERVAL_MS, 2_000), 601_000)
-  const changed = readAt(3_600_000)
-  changed.changed(3_600_000)
-  assert.equal(changed.dueAt(INTERVAL_MS, 1_000), 2_000)
-})

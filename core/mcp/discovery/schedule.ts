@@ -22,7 +22,7 @@ const RETRIES = {
   refused: { firstMs: 200, longestMs: 60_000 },
 } satisfies Record<string, Backoff>
 
-/** All times are in milliseconds since the epoch. */
+/** All times are in milliseconds of a clock's `elapsed`. */
 export type Schedule = {
   /** Failed readings in a row. */
   readonly failures: number
@@ -36,11 +36,8 @@ export type Schedule = {
   interrupted(): void
   failed(now: number, what: keyof typeof RETRIES): void
   forgetFailures(): void
-  /**
-   * When to read next; in the past if the lists were never read. `intervalMs`: the manifest's current interval. With `now`, what happened later
-   * than that, because the clock was set back, counts as if it happened now.
-   */
-  dueAt(intervalMs: number, now?: number): number
+  /** When to read next; in the past if the lists were never read. `intervalMs`: the manifest's current interval. */
+  dueAt(intervalMs: number): number
 }
 
 /** How often the lists of a server are read if nothing changes. */
@@ -93,9 +90,7 @@ export function createSchedule(random: () => number): Schedule {
     forgetFailures() {
       failures = 0
     },
-    dueAt(intervalMs, now = Number.POSITIVE_INFINITY) {
-      endedAt = Math.min(endedAt, now)
-      if (changedAt !== undefined) changedAt = Math.min(changedAt, now)
+    dueAt(intervalMs) {
       const dueAt = endedAt + (againMs ?? intervalMs * jitter)
       if (changedAt === undefined) return dueAt
       return Math.min(dueAt, Math.max(changedAt + CHANGED_DEBOUNCE_MS, endedAt + gapMs))

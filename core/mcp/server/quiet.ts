@@ -19,16 +19,16 @@ const TURNS = 3
 export function watchQuiet(server: Server, clock: Clock): Quiet {
   let lastMs = Number.NEGATIVE_INFINITY
   const heard = () => {
-    lastMs = clock.now()
+    lastMs = clock.elapsed()
   }
   server.on('connection', heard)
   server.on('request', heard)
   return {
     async wait(limitMs) {
-      const endMs = clock.now() + limitMs
+      const endMs = clock.elapsed() + limitMs
       for (;;) {
         for (let turns = 0; turns < TURNS; turns++) await turn()
-        const restMs = Math.min(lastMs + QUIET_MS, endMs) - clock.now()
+        const restMs = Math.min(lastMs + QUIET_MS, endMs) - clock.elapsed()
         if (restMs <= 0) return
         await delay(clock, restMs)
       }

@@ -34,15 +34,15 @@ export function createTextStore(clock: Clock): TextStore {
   }
   function touch(id: string, { text, partBytes }: KeptText): void {
     entries.delete(id)
-    entries.set(id, { text, partBytes, goneAt: clock.now() + KEPT_MS })
+    entries.set(id, { text, partBytes, goneAt: clock.elapsed() + KEPT_MS })
     timer ??= clock.after(KEPT_MS, sweep)
   }
   /** Drops expired entries and schedules the next run. */
   function sweep(): void {
     timer = undefined
     for (const [id, entry] of entries) {
-      if (entry.goneAt > clock.now()) {
-        timer = clock.after(entry.goneAt - clock.now(), sweep)
+      if (entry.goneAt > clock.elapsed()) {
+        timer = clock.after(entry.goneAt - clock.elapsed(), sweep)
         return
       }
       drop(id, entry)
@@ -60,7 +60,7 @@ export function createTextStore(clock: Clock): TextStore {
     },
     get(id) {
       const entry = entries.get(id)
-      if (!entry || entry.goneAt <= clock.now()) return undefined
+      if (!entry || entry.goneAt <= clock.elapsed()) return undefined
       touch(id, entry)
       return entry
     },

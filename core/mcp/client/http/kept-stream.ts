@@ -46,7 +46,7 @@ async function keepListening(
   let everOpen = false
   const backoff = new StreamBackoff(random)
   for (let attempt = 0; !signal.aborted; attempt++) {
-    const begun = clock.now()
+    const begun = clock.elapsed()
     let isOpen = false
     let heardAny = false
     const heard: StreamListener['heard'] = (message, characters) => {
@@ -63,7 +63,7 @@ async function keepListening(
     const ended = await listenOnce(http, request(), { ...listener, gone, heard, opened }, signal)
     if (ended === 'over' || signal.aborted) return
     if (heardAny) attempt = 0
-    const lastedMs = isOpen ? clock.now() - begun : undefined
+    const lastedMs = isOpen ? clock.elapsed() - begun : undefined
     await delay(clock, backoff.nextMs(lastedMs), signal).catch(() => {})
   }
 }

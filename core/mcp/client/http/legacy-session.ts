@@ -123,14 +123,14 @@ class LegacySession implements Session {
     const { clock } = this.#deps
     this.#hooks.reopened()
     if (changingLists(this.info.capabilities).length === 0) return
-    const waitMs = Math.min(this.#toldMs + MISSED_PAUSE_MS - clock.now(), MISSED_PAUSE_MS)
+    const waitMs = this.#toldMs + MISSED_PAUSE_MS - clock.elapsed()
     if (waitMs <= 0) this.#tellMissedLists()
     else this.#telling ??= clock.after(waitMs, () => this.#tellMissedLists())
   }
 
   #tellMissedLists(): void {
     this.#telling = undefined
-    this.#toldMs = this.#deps.clock.now()
+    this.#toldMs = this.#deps.clock.elapsed()
     this.#hooks.missedLists()
   }
 

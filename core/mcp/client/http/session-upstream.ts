@@ -149,7 +149,7 @@ export class SessionUpstream implements Upstream {
       }
       this.#book.drop(entry)
     } catch (error) {
-      if (error instanceof Fault && entry.session && meansGone(error, entry, this.#deps.clock.now())) {
+      if (error instanceof Fault && entry.session && meansGone(error, entry, this.#deps.clock.elapsed())) {
         // Other calls on this session may still succeed, so it is closed only after them.
         this.#book.retire(entry)
         this.#tellFailed(error)

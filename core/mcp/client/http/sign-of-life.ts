@@ -38,7 +38,7 @@ export class SignOfLife {
 
   /** The upstream answered. */
   heard(): void {
-    this.#heardAt = this.#options.clock.now()
+    this.#heardAt = this.#options.clock.elapsed()
   }
 
   /** The upstream is known to be down: stops to watch it. */
@@ -58,13 +58,16 @@ export class SignOfLife {
 
   #wait(everyMs: number): void {
     const { clock } = this.#options
-    const timer = clock.after(this.#heardAt + everyMs - clock.now(), () => void this.#check(timer, everyMs))
+    const timer = clock.after(
+      this.#heardAt + everyMs - clock.elapsed(),
+      () => void this.#check(timer, everyMs),
+    )
     this.#timer = timer
   }
 
   async #check(timer: Timer, everyMs: number): Promise<void> {
     const { clock, isBusy, onDown } = this.#options
-    if (clock.now() < this.#heardAt + everyMs) return this.#wait(everyMs)
+    if (clock.elapsed() < this.#heardAt + everyMs) return this.#wait(everyMs)
     let fault = await this.#probe(!this.#ignoresPing)
     if (fault?.code === 'upstream_timeout' && !this.#ignoresPing) {
       fault = await this.#probe(false)

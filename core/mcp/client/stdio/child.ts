@@ -154,11 +154,9 @@ export class Child {
   /** Whether the group becomes empty in time. Polls, because only the child's own exit has an event. */
   async #emptied(group: number, waitMs: number): Promise<boolean> {
     const { clock } = this.#deps
-    let end = clock.now() + waitMs
+    const end = clock.elapsed() + waitMs
     while (!(this.#hasExited && !groupExists(group))) {
-      // The clock may have been set back.
-      end = Math.min(end, clock.now() + waitMs)
-      const rest = end - clock.now()
+      const rest = end - clock.elapsed()
       if (rest <= 0) return false
       const poll = delay(clock, Math.min(rest, POLL_MS))
       await (this.#hasExited ? poll : Promise.race([this.#leaderGone, poll]))

@@ -66,14 +66,14 @@ export async function keepListening(
   let everListened = false
   const backoff = new StreamBackoff(random)
   for (let round = 0; ; round++) {
-    const begun = clock.now()
+    const begun = clock.elapsed()
     const { listened, forNothing, end } = await listenOnce(listen, round, signal, deps)
     if (!end || life.aborted) return
     everListened ||= listened
     if (end.code === METHOD_NOT_FOUND) return everListened ? listen.unknown() : undefined
     if (!everListened && (forNothing || !listen.insists)) return
     listen.ended(end.code)
-    const lastedMs = listened ? clock.now() - begun : undefined
+    const lastedMs = listened ? clock.elapsed() - begun : undefined
     await delay(clock, backoff.nextMs(lastedMs), life).catch(() => {})
     if (life.aborted) return
   }

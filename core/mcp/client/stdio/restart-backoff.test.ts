@@ -25,10 +25,3 @@ test('a minute of stable running resets the delay, and so does sleep', () => {
   backoff.reset()
   assert.equal(backoff.failures, 0)
 })
-
-test('a clock that was set back does not lengthen the delay', () => {
-  const backoff = createRestartBackoff(() => 1)
-  backoff.failed(10_000_000, undefined)
-  assert.equal(backoff.remaining(6_400_000), RESTART.firstMs)
-  assert.equal(backoff.remaining(6_400_000 + RESTART.firstMs), 0)
-})

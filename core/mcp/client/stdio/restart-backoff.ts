@@ -5,6 +5,7 @@ export const RESTART = { firstMs: 1_000, longestMs: 60_000 }
 /** A child that ran this long counts as healthy; earlier failures are forgotten. */
 export const STABLE_MS = 60_000
 
+/** `now`: milliseconds of a clock's `elapsed`. */
 export type RestartBackoff = {
   /** Failures in a row. */
   readonly failures: number
@@ -19,22 +20,20 @@ export type RestartBackoff = {
 /** `random` returns 0 to 1. */
 export function createRestartBackoff(random: () => number): RestartBackoff {
   let failures = 0
-  let delay = 0
   let nextAt = 0
   return {
     get failures() {
       return failures
     },
     remaining(now) {
-      // The clock may have been set back.
-      nextAt = Math.min(nextAt, now + delay)
       return Math.max(0, nextAt - now)
     },
     failed(now, livedMs) {
       if (livedMs !== undefined && livedMs >= STABLE_MS) failures = 0
       failures++
       const immediateRestarts = livedMs === undefined ? 0 : 1
-      delay = failures > immediateRestarts ? backoffMs(RESTART, failures - immediateRestarts - 1, random) : 0
+      const delay =
+        failures > immediateRestarts ? backoffMs(RESTART, failures - immediateRestarts - 1, random) : 0
       nextAt = now + delay
       return delay
     },

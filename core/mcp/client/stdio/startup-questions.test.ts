@@ -13,7 +13,7 @@ import { createStdioUpstream } from './stdio-upstream.ts'
 const { signal } = new AbortController()
 /** Waits longer than production code does, because a child may be slow on a busy machine. */
 const patientClock: Clock = {
-  now: systemClock.now,
+  ...systemClock,
   after: (ms, run) => systemClock.after(ms >= 1_000 ? 20 * ms : ms, run),
 }
 

@@ -48,14 +48,12 @@ export function readStderr(stream: Readable, { clock, secrets, log }: StderrOpti
     reader.push(chunk)
     if (bytes < WINDOW_BYTES || finished) return
     stream.pause()
-    clock.after(windowEnd - clock.now(), () => stream.resume())
+    clock.after(windowEnd - clock.elapsed(), () => stream.resume())
   })
 
   function turnWindow() {
-    // The clock may have been set back.
-    windowEnd = Math.min(windowEnd, clock.now() + WINDOW_MS)
-    if (clock.now() < windowEnd) return
-    windowEnd = clock.now() + WINDOW_MS
+    if (clock.elapsed() < windowEnd) return
+    windowEnd = clock.elapsed() + WINDOW_MS
     bytes = 0
     logged = 0
   }

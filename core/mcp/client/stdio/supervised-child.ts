@@ -31,7 +31,7 @@ export type Failure = { reason: string; message: string; stderr: string[] }
 
 export type ChildState = { state: 'asleep' | 'starting' | 'ready' } | ({ state: 'failed' } & Failure)
 
-/** `since`: when it became ready, by the clock. */
+/** `since`: when it became ready, in milliseconds of the clock's `elapsed`. */
 type Running = { session: ChildSession; info: UpstreamInfo; since: number }
 
 export class SupervisedChild {
@@ -119,14 +119,14 @@ export class SupervisedChild {
       return await work(this.#running ?? (await waitFor(this.#wake(), signal)))
     } finally {
       this.#inFlight--
-      this.#lastUsed = this.#deps.clock.now()
+      this.#lastUsed = this.#deps.clock.elapsed()
     }
   }
 
   async #wake(): Promise<Running> {
     if (this.#closed) throw stoppedFault()
     if (this.#starting) return this.#starting
-    const retryInMs = this.#deps.backoff.remaining(this.#deps.clock.now())
+    const retryInMs = this.#deps.backoff.remaining(this.#deps.clock.elapsed())
     if (retryInMs > 0) throw backoffFault(this.#state, retryInMs)
     return this.#start()
   }
@@ -166,7 +166,7 @@ export class SupervisedChild {
       throw error
     }
     if (this.#closed) throw stoppedFault()
-    const running = { session, info, since: this.#deps.clock.now() }
+    const running = { session, info, since: this.#deps.clock.elapsed() }
     this.#running = running
     this.#subscriptions.renewed()
     this.#enter({ state: 'ready' })
@@ -189,7 +189,7 @@ export class SupervisedChild {
 
   #startFailed(fault: Fault, stderr: string[]): void {
     const { backoff, clock } = this.#deps
-    const delayMs = backoff.failed(clock.now(), undefined)
+    const delayMs = backoff.failed(clock.elapsed(), undefined)
     const startReason = String(fault.details.reason)
     const reason = startReason === 'ExitedAtStart' && backoff.failures > 1 ? 'CrashLooping' : startReason
     const failure = { reason, message: fault.message, stderr }
@@ -201,8 +201,8 @@ export class SupervisedChild {
     if (this.#running !== running) return // stopped on purpose
     const { backoff, clock, log } = this.#deps
     const { session, since } = running
-    const livedMs = clock.now() - since
-    const delayMs = backoff.failed(clock.now(), livedMs)
+    const livedMs = clock.elapsed() - since
+    const delayMs = backoff.failed(clock.elapsed(), livedMs)
     log?.warn({ exitCode: exit.code, signal: exit.signal, livedMs, delayMs }, 'server ended by itself')
     this.#running = undefined
     this.#leaving = session.stop()
@@ -237,7 +237,7 @@ export class SupervisedChild {
     this.#timer = clock.after(ms, () => {
       const idleMs = this.#spec.idleAfterMs ?? 0
       const used = this.#inFlight > 0 || this.#subscriptions.size > 0
-      const rest = used ? idleMs : this.#lastUsed + idleMs - clock.now()
+      const rest = used ? idleMs : this.#lastUsed + idleMs - clock.elapsed()
       if (rest > 0) this.#sleepAfter(rest)
       else this.#sleep()
     })
