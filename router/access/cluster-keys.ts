@@ -86,11 +86,8 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
     state() {
       if (olderThan(KEYS_LIFE_MS)) reload()
       const state = stateOf(failure, known !== undefined, olderThan(MAX_STALE_MS))
-      return {
-        issuer: CLUSTER_KEYS,
-        state,
-        ...(failure !== undefined && failureFields(failure, known?.fetchedMs)),
-      }
+      const failed = failure !== undefined && failureFields(failure, known?.fetchedMs)
+      return { issuer: CLUSTER_KEYS, state, ...failed }
     },
     ageMs: () => known && clock.elapsed() - known.at,
     watch(listener) {

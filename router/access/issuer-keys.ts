@@ -53,11 +53,11 @@ export function createIssuerKeys(
   { clock, log, metrics, remotes }: IssuerKeysOptions,
 ): IssuerKeys {
   const web = webFor(issuer, clock, remotes)
-  let known = issuer.jwks && {
-    find: createLocalJWKSet(issuer.jwks as unknown as JSONWebKeySet),
-    atMs: clock.elapsed(),
-    fetchedMs: clock.now(),
+  const keysOf = (jwks: unknown) => {
+    const find = createLocalJWKSet(jwks as JSONWebKeySet)
+    return { find, atMs: clock.elapsed(), fetchedMs: clock.now() }
   }
+  let known = issuer.jwks && keysOf(issuer.jwks)
   const timeSince = (ms: number) => clock.elapsed() - ms
   let triedMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
@@ -65,9 +65,7 @@ export function createIssuerKeys(
 
   const fetchKeys = async (): Promise<void> => {
     try {
-      const jwks = await fetchKeySet(issuer, web)
-      const find = createLocalJWKSet(jwks as unknown as JSONWebKeySet)
-      known = { find, atMs: clock.elapsed(), fetchedMs: clock.now() }
+      known = keysOf(await fetchKeySet(issuer, web))
       failure = undefined
       metrics.keysFetched(issuer.name, true)
     } catch (error) {
