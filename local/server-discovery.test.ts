@@ -25,7 +25,10 @@ const toolNames = ({ catalog }: Observed) => catalog?.tools.map(({ definition })
 type Setup = {
   clock: ManualClock
   behaviours: Record<string, Behaviour>
+  /** The requests of the server. */
   log: string[]
+  /** The messages of the discoveries' log. */
+  messages: string[]
   discovery: (options?: { eager?: boolean; process?: boolean; watchesLife?: boolean }) => Watched
 }
 type Watched = ServerDiscovery & {
@@ -43,6 +46,8 @@ async function setUp(t: TestContext): Promise<Setup> {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-discovery-'))
   const cache = createCatalogCache(folder)
   const clock = createManualClock(1_000_000)
+  const messages: string[] = []
+  const destination = { write: (line: string) => void messages.push(JSON.parse(line).msg) }
   const close: (() => unknown)[] = [
     // A list may be written to the folder at this moment.
     () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
@@ -76,7 +81,7 @@ async function setUp(t: TestContext): Promise<Setup> {
       countTokens: async texts => texts.map(text => text.length),
       cache,
       starts: createSlots({ count: 1, maxHoldMs: 1_000, clock }),
-      log: createLog({ level: 'silent' }),
+      log: createLog({ destination }),
       onChange: notify,
       started: Promise.resolve(),
       onDiscovered: () => {
@@ -109,7 +114,7 @@ async function setUp(t: TestContext): Promise<Setup> {
       },
     })
   }
-  return { clock, behaviours, log: server.log, discovery }
+  return { clock, behaviours, log: server.log, messages, discovery }
 }
 
 test('a new server is starting until its list has been read, then ready', async t => {
@@ -133,8 +138,8 @@ test('a cached list is served at once, without starting the server', async t => 
   assert.equal(log.length, asked)
 })
 
-test('if a list cannot be read again, the last one stays, and the server is ready while it answers', async t => {
-  const { discovery, behaviours, clock } = await setUp(t)
+test('if a list cannot be read again, the last one stays, the server is ready while it answers, and the log says when it can', async t => {
+  const { discovery, behaviours, clock, messages } = await setUp(t)
   const made = discovery()
   await made.done(1)
   behaviours['tools/list'] = raw(200, 'application/json', 'garbage')
@@ -145,6 +150,8 @@ test('if a list cannot be read again, the last one stays, and the server is read
   clock.advance(1_000)
   const recovered = await made.until(({ failure }) => failure === undefined)
   assert.deepEqual(toolNames(recovered), ['three'])
+  await made.done(3)
+  assert.deepEqual(messages, ['discovery failed', 'discovery works again'])
 })
 
 test('a server that does not start counts as failed since its first failure, and is retried with growing delays', async t => {

@@ -117,10 +117,9 @@ export class ServerDiscovery {
 
   /** Call when a caller needs the server. A failed server is tried again now. */
   retryIfFailed(): void {
-    const { state } = this.#observed
     const now = this.#deps.clock.elapsed()
-    const down = state === 'failed' || state === 'authRequired'
-    if (!down || this.#running || now < this.#retryAllowedAt) return
+    const isDown = this.#observed.reason !== undefined
+    if (!isDown || this.#running || now < this.#retryAllowedAt) return
     this.#retryAllowedAt = now + MIN_RETRY_MS
     void this.#run()
   }
@@ -240,7 +239,7 @@ export class ServerDiscovery {
     this.#running = true
     this.#timer?.cancel()
     this.#schedule.began()
-    const before = this.#catalog?.digest
+    const [before, hadFailed] = [this.#catalog?.digest, this.#listFailure !== undefined]
     const { clock, starts, onDiscovered, tracer } = this.#deps
     const span = tracer?.begin(discoverySpan(this.#target.name))
     const started = clock.elapsed()
@@ -250,8 +249,9 @@ export class ServerDiscovery {
     span?.end(failure?.reason)
     if (this.#life.signal.aborted) return
     onDiscovered(this.#target.name, clock.elapsed() - started, failure === undefined)
-    if (failure) this.#failed(failure)
-    else this.#succeeded(before !== this.#catalog?.digest)
+    if (failure) return this.#failed(failure)
+    if (hadFailed) this.#deps.log.info({ server: this.#target.name }, 'discovery works again')
+    this.#succeeded(before !== this.#catalog?.digest)
   }
 
   /** Serves each list as soon as it was read. Throws what `discover` throws. */
