@@ -5,6 +5,7 @@ import { ofProcesses, quantile, quantiles, rate } from './queries.ts'
 
 /** On this dashboard, the variable `namespace` is the operator's own namespace. */
 const OWN = 'namespace=~"$namespace"'
+const CPU_REMEDY = 'raise its CPU; only the leader works, so replicas do not help'
 /** Both operators of a release report the same objects. */
 const ONCE = 'max by (namespace, ready, reason)'
 const LEADERS = `portolan_leader{${OWN}}`
@@ -25,7 +26,7 @@ export const operator: DashboardContent = {
     { title: 'Servers and gateways', panels: objects() },
     { title: 'Reconciles', panels: reconciles() },
     { title: 'Discovery and writes', panels: [...discovery(), ...writes()] },
-    { title: 'Operators', panels: processPanels('operator', OWN, LEADERS) },
+    { title: 'Operators', panels: processPanels('operator', OWN, LEADERS, CPU_REMEDY) },
   ],
 }
 
@@ -44,7 +45,8 @@ function glance(): PanelContent[] {
     {
       kind: 'number',
       title: 'Operators',
-      description: 'Running pods of the operator. One is enough; a second one takes over immediately.',
+      description:
+        'Running pods of the operator. One is enough; a second one takes over at once after a normal stop, within about 20 s after a crash.',
       unit: 'none',
       queries: [[`count(${LEADERS})`]],
       alarm: { at: 1, reverse: true },

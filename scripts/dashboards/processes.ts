@@ -2,8 +2,13 @@
 import type { PanelContent } from './content.ts'
 import { ofProcesses, rate } from './queries.ts'
 
-/** Panels for the processes with these labels that report the metric `own`. */
-export function processPanels(what: string, labels: string, own: string): PanelContent[] {
+/** Panels for the processes with these labels that report the metric `own`. `remedy`: what to do if their CPU is near 100 %. */
+export function processPanels(
+  what: string,
+  labels: string,
+  own: string,
+  remedy = 'add replicas',
+): PanelContent[] {
   const legend = '{{namespace}}/{{pod}}'
   return [
     {
@@ -16,7 +21,7 @@ export function processPanels(what: string, labels: string, own: string): PanelC
     {
       kind: 'lines',
       title: 'CPU',
-      description: `CPU of each ${what}. 100 % is one core, which is all that it can use. Near 100 %: add replicas.`,
+      description: `CPU of each ${what}. 100 % is one core; the event loop can use only one. Near 100 %: ${remedy}.`,
       unit: 'percentunit',
       queries: [[ofProcesses(rate('process_cpu_seconds_total', labels), own), legend]],
     },
