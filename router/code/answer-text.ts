@@ -71,7 +71,7 @@ export function callsLine(calls: readonly MadeCall[], ms: number): string | unde
   return `${counted(calls.length, 'call')} in ${seconds(ms)}: ${byTool(calls)}${failed}`
 }
 
-/** The line below a failure. Undefined without calls; otherwise such as `Before it: 3 calls, github:list_issues 1, jira:create_issue 2 (done: they are not undone).` */
+/** The line below a failure. Undefined without calls; otherwise such as `Calls until then: 3, github:list_issues 1, jira:create_issue 2 (done: they are not undone).` */
 export function doneLine(calls: readonly MadeCall[]): string | undefined {
   const done = calls.filter(({ outcome }) => outcome === 'ok' || outcome === 'tool_error')
   if (calls.length === 0) return undefined
@@ -79,7 +79,7 @@ export function doneLine(calls: readonly MadeCall[]): string | undefined {
     done.length > 0
       ? ` (${done.length === calls.length ? 'done' : `${done.length} done`}: they are not undone)`
       : ''
-  return `Before it: ${counted(calls.length, 'call')}, ${byTool(calls)}${isDone}.`
+  return `Calls until then: ${calls.length}, ${byTool(calls)}${isDone}.`
 }
 
 /** `1 call`, `2 calls`. */

@@ -59,7 +59,7 @@ const allowing = (requestState: string) => ({
   inputResponses: { 'elicitation-1': { action: 'accept', content: { allow: 'once' } } },
 })
 
-test('as many scripts as may run may wait for people besides; the next one gets the reason why it cannot', async t => {
+test('besides the running scripts, `scripts` more may wait for people; a further one is told why it cannot ask', async t => {
   const limits = { scripts: 2, scriptsPerClient: 2 }
   const gateway = await startScriptGateway(t, { files }, { ...ASK, limits })
   const states = [stateOf(await runAt(gateway, CODE, 0)), stateOf(await runAt(gateway, CODE, 1))]
@@ -87,7 +87,7 @@ test('a reviewed script that a script cannot call, since others wait for people,
   const { content } = await gateway.run('return tools.scripts.one({})')
   assert.match(
     content[0]?.text ?? '',
-    /Too many scripts run at the moment.*\nBefore it: 1 call, scripts:one 1\.$/s,
+    /Too many scripts run at the moment.*\nCalls until then: 1, scripts:one 1\.$/s,
   )
   const caught = 'try { return await tools.scripts.one({}) } catch ({ kind }) { return kind }'
   assert.equal(await gateway.value(caught), 'rejected')
@@ -122,7 +122,7 @@ test('the timeout of a script stands still while a person is asked, and continue
   assert.equal((json.result as JsonObject).isError, true)
   assert.match(
     said(await answer),
-    /^The script took longer than 60 s: .*\nBefore it: 2 calls, files:wipe 1, files:never 1/s,
+    /^The script took longer than 60 s: .*\nCalls until then: 2, files:wipe 1, files:never 1/s,
   )
 })
 

@@ -176,7 +176,7 @@ test('the memory of a script is not readable by the next one', async t => {
   assert.deepEqual(await gateway.value(scan), [0, 'undefined'])
 })
 
-test('as many scripts as may run may wait for people besides those, and of one client as many as it may run', () => {
+test('besides the running scripts, `scripts` more may wait for people, and `scriptsPerClient` of one client', () => {
   const gate = createScriptGate()
   const limits = { scripts: 3, scriptsPerClient: 2 }
   const [first, second, third] = [1, 2, 3].map(() => {

@@ -273,7 +273,7 @@ test('a script ends when its time is used up, and the answer lists the calls tha
   assert.equal(isError, true)
   assert.match(
     content[0]?.text ?? '',
-    /^The script took longer than 1\.5 s: do less in one script\.\nBefore it: 2 calls, slow:quick 1, slow:never 1/,
+    /^The script took longer than 1\.5 s: do less in one script\.\nCalls until then: 2, slow:quick 1, slow:never 1/,
   )
   assert.deepEqual(sent, ['slow:quick', 'slow:never'])
 })

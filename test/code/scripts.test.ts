@@ -160,7 +160,7 @@ test('the text of a failure has the error, its line, and the calls that were mad
   assert.equal(isError, true)
   assert.equal(
     content[0]?.text,
-    "TypeError: cannot read property 'title' of undefined\n  line 4, column 13:  row.fields.title)\nBefore it: 1 call, shop:item 1 (done: they are not undone).",
+    "TypeError: cannot read property 'title' of undefined\n  line 4, column 13:  row.fields.title)\nCalls until then: 1, shop:item 1 (done: they are not undone).",
   )
   await assert.rejects(
     gateway.value('let a = 1\nreturn a +* 2'),

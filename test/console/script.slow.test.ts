@@ -101,7 +101,7 @@ test('a failed script shows its line and the calls that were made', { skip }, as
   await run(page, `await tools.polite.echo({ text: 'x' })\nreturn undefined.length`)
   await page.locator('.editor .wrong').waitFor()
   assert.equal(await page.locator('.editor .wrong').textContent(), '2')
-  assert.match((await page.locator('.answer').textContent()) ?? '', /TypeError.*Before it: 1 call/s)
+  assert.match((await page.locator('.answer').textContent()) ?? '', /TypeError.*Calls until then: 1/s)
   await page.getByLabel(/^input/).fill('{')
   await page.getByText('The input is not JSON').waitFor()
   await page.getByLabel(/^input/).fill('{"id": 9007199254740993}')

@@ -203,7 +203,7 @@ test(
     // The router of this gateway has no user of the server, and learns from the operator that there is no room.
     const other = await callerOf(portolan.cluster, space.name, 'others', tokenOf('ben'))
     t.after(other.stop)
-    await assert.rejects(other.call('few:pid', {}), /1 users have one, which is the most/)
+    await assert.rejects(other.call('few:pid', {}), /1 users have one, the maximum/)
     t.diagnostic(`refused after ${Math.round(performance.now() - began)} ms`)
     assert.equal(await call('ada', 'few:pid'), pid)
     await space.apply(server('few', { ...fixture(), sessions: 'perUser', users: { max: 2 } }))

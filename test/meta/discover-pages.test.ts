@@ -79,7 +79,7 @@ test('weak hits after the fifth are shown only with a limit, a cursor or several
     usual.tools.map(({ weak }) => weak),
     [undefined, true, true, true, true],
   )
-  assert.equal(usual.more, 'weaker ones: go on with nextCursor')
+  assert.equal(usual.more, 'weaker ones: continue with nextCursor')
   assert.equal((await find(fixture, query, 9)).tools.length, 9)
   const next: Page = await read(fixture, 'discover_mcp_tools', { query, cursor: usual.nextCursor ?? '' })
   assert.deepEqual(new Set([...pathsOf(usual), ...pathsOf(next)]).size, tools.length)

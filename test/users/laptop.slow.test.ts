@@ -54,7 +54,7 @@ test('beyond users.max a call is refused with advice, and ending a user makes ro
   await about(origin, 'ben')
   const { text, isError } = await callAs(origin, tokenOf('cyd'), 'notes:about')
   assert.ok(isError)
-  assert.match(text, /2 users have one, which is the most.*users\.max/)
+  assert.match(text, /2 users have one, the maximum.*users\.max/)
   const before = await about(origin, 'ada')
   const [ada] = gateway.users().find(({ server }) => server === 'notes')?.users ?? []
   assert.equal(ada?.subject, 'token#ada')

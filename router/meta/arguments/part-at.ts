@@ -3,6 +3,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts
 import { ownValue } from '../../../core/own-value.ts'
 import { resolveReference } from '../schemas/pointer.ts'
 
+export const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
+/** How many references and alternatives are followed to find one property. */
+const MAX_HOPS = 8
+/** How many references and alternatives are visited on the whole path to one argument. */
+const MAX_PARTS = 1_000
+
 /** The part of the schema at a path through the arguments, including descriptions. */
 export function partAt(
   schema: JsonObject,
@@ -40,12 +46,6 @@ function childPart(
   }
   return inList || !isObject(additionalProperties) ? undefined : additionalProperties
 }
-
-export const CHOICES = ['allOf', 'anyOf', 'oneOf'] as const
-/** How many references and alternatives are followed to find one property. */
-const MAX_HOPS = 8
-/** How many references and alternatives are visited on the whole path to one argument. */
-const MAX_PARTS = 1_000
 
 function propertyPart(properties: JsonValue | undefined, name: string): JsonObject | undefined {
   const part = isObject(properties) ? ownValue(properties, name) : undefined

@@ -1,4 +1,4 @@
-/** What a search says besides its hits: which products and tools of the query there are not, and why. */
+/** The sentences that a search adds to its hits: which products and tools that the query names do not exist here, and why. */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { wordsOf } from '../../catalog/search/text.ts'
 import { heldRefusal, stateRefusal } from '../calling/targets.ts'

@@ -85,7 +85,7 @@ export function faultSentence(fault: Fault, server: RouterServer, words: Profile
       if (fault.details.subscriptions)
         return 'There are too many subscriptions to resources. Unsubscribe from some first, or try again later.'
       if (fault.details.waiting !== undefined)
-        return `Server ${name} is asleep, and ${fault.details.waiting} calls wait for servers to start, which is the most. Try again in a minute.`
+        return `Server ${name} is asleep, and ${fault.details.waiting} calls wait for servers to start, the maximum. Try again in a minute.`
       if (fault.details.sessions !== undefined)
         return `Server ${name} has a session for each client, and all ${fault.details.sessions} that it can have at once are in use. Try again in a minute, or use another server.`
       return `Server ${name} is busy with ${server.limits.concurrency} calls and more are waiting. Try again in a few seconds.`

@@ -5,7 +5,7 @@ import type { Fault } from '../../../core/errors.ts'
 export function userSentence({ details }: Fault, name: string): string {
   switch (details.reason) {
     case 'TooManyUsers':
-      return `Server ${name} has an instance for each user, and ${details.max} users have one, which is the most. Try again later; whoever runs this gateway can raise users.max of the server, or end one (portolan users).`
+      return `Server ${name} has an instance for each user, and ${details.max} users have one, the maximum. Try again later; whoever runs this gateway can raise users.max of the server, or end one (portolan users).`
     case 'NeedsCredentials':
       return needsCredentials(details, name)
     case 'NeedsLogin':

@@ -24,7 +24,7 @@ export const findTools: MetaTool = {
   definition: {
     name: 'find_tools',
     description:
-      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. Answers declarations to call in run_mcp_script.',
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need per query. Answers declarations to call in run_mcp_script.',
     inputSchema: {
       type: 'object',
       properties: { query: { type: 'string' }, limit: limitSchema(DEFAULT_LIMIT) },

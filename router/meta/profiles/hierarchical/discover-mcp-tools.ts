@@ -29,7 +29,7 @@ export const discoverMcpTools: MetaTool = {
   definition: {
     name: 'discover_mcp_tools',
     description:
-      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. Answers tool_path, description and, for the best, input_schema; a tool_path as query answers its full schema. Then call execute_mcp_tool.',
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need per query. Answers tool_path, description and, for the best, input_schema; a tool_path as query answers its full schema. Then call execute_mcp_tool.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -137,7 +137,7 @@ function addSchemas(
 /** Says that further hits exist, and how to get them. `left`: how many strong ones. */
 function restOf(left: number, nextCursor: string | undefined): string {
   if (nextCursor === undefined) return ENDS_HERE
-  return left > 0 ? `${left} more: go on with nextCursor` : 'weaker ones: go on with nextCursor'
+  return left > 0 ? `${left} more: continue with nextCursor` : 'weaker ones: continue with nextCursor'
 }
 
 /** Says briefly what was left out and how to get it. */

@@ -44,7 +44,7 @@ export const discover: MetaTool = {
   definition: {
     name: 'discover',
     description:
-      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. Then activate them, or execute one at once. Names categories where nothing fits.',
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need per query. Then activate them, or execute one at once. Names categories where nothing fits.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -42,7 +42,7 @@ export const mcpSearchTools: MetaTool = {
   definition: {
     name: 'mcp_search_tools',
     description:
-      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need a query. +word must occur; select:name,name picks by exact name. operation list pages through a server\'s tools.',
+      'Find tools by what you need: product + verb + object, e.g. "github create issue". One need per query. +word must occur; select:name,name picks by exact name. operation list pages through a server\'s tools.',
     inputSchema: {
       type: 'object',
       properties: {
