@@ -52,7 +52,7 @@ async function open(options: Partial<EmbeddedOptions>): Promise<SentenceEncoder>
 
 function startRow(loadMs: number, megabytes: number): BenchRow {
   return {
-    what: 'sentence encoder: start; resident memory, including the worker',
+    what: 'sentence encoder: start; resident memory after encoding texts, including the worker',
     aim: '≤ 300 ms; ≤ 50 MB',
     measured: `${loadMs.toFixed(0)} ms; ${megabytes.toFixed(0)} MB`,
     ok: loadMs <= 300 && megabytes <= 50,

@@ -99,7 +99,7 @@ export async function benchDiscovery(url: string, queries: readonly string[]): P
   }
   const [average, averageBare] = [whole / queries.length, bare / queries.length]
   return {
-    what: 'tokens of an average discovery answer at limit 5; without its schemas',
+    what: 'tokens of an average discovery answer at limit 5, over a query `server tool` for every eighth tool; without its schemas',
     aim: '≤ 1,200; ≤ 350',
     measured: `${average.toFixed(0)}; ${averageBare.toFixed(0)}`,
     ok: average <= 1_200 && averageBare <= 350,

@@ -157,7 +157,7 @@ async function benchSleepers(portolan: Portolan): Promise<BenchRow[]> {
   await space.apply(gatewayOver('tools', { bench: 'sleep' }))
   await space.untilServing('tools', { ready: AWAKE })
   const alone = await atRest(portolan)
-  say(`${SLEEPERS} sleepers`)
+  say(`${SLEEPERS} sleeping servers`)
   const sleepers = names('sleeper', SLEEPERS)
   for (let at = 0; at < SLEEPERS; at += APPLIED_AT_ONCE) {
     const batch = sleepers.slice(at, at + APPLIED_AT_ONCE)
@@ -169,7 +169,7 @@ async function benchSleepers(portolan: Portolan): Promise<BenchRow[]> {
   const ratio = (one: number, other: number) => one / other - 1
   const percent = (share: number) => `${share < 0 ? '−' : '+'} ${Math.abs(share * 100).toFixed(0)} %`
   const [memory, cpu] = [ratio(together.megabytes, alone.megabytes), ratio(together.cpuMs, alone.cpuMs)]
-  const what = `the operator with ${SLEEPERS} sleepers and ${AWAKE} awake, at rest, against ${AWAKE} alone`
+  const what = `the operator with ${SLEEPERS} sleeping servers and ${AWAKE} awake, at rest, against ${AWAKE} alone`
   return [
     {
       what: `memory of ${what}`,
@@ -184,7 +184,7 @@ async function benchSleepers(portolan: Portolan): Promise<BenchRow[]> {
       ok: cpu <= 0.1,
     },
     {
-      what: `API writes with ${SLEEPERS} sleepers and ${AWAKE} awake, in ${AT_REST_MS / 1_000} s`,
+      what: `API writes with ${SLEEPERS} sleeping servers and ${AWAKE} awake, in ${AT_REST_MS / 1_000} s`,
       aim: '0',
       measured: String(together.writes),
       ok: together.writes === 0,

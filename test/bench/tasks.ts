@@ -152,7 +152,7 @@ ${[...head, ...rows(({ billed }) => billed)].join('\n')}
 
 Turns of the model: ${measured.map(({ task, costs }) => `${task.id} ${costs.hierarchical.turns} by meta-tools, ${costs.code.turns} by a script`).join('; ')}.
 
-**Where code mode loses**: ${losing.join(', ')}, against an agent that has only the servers of the task and lists their tools directly. One call, a few small results, or a document that must be read
+**Where code mode loses** (billed input): ${losing.join(', ')}, against an agent that has only the servers of the task and lists their tools directly. One call, a few small results, or a document that must be read
 whole gain nothing from a script, and pay for its text and for the search. Against meta-tools code mode costs less there too,
 only because its answers to searches are declarations, which are shorter than JSON schemas.
 `
