@@ -53,13 +53,14 @@ export type BridgeConfig =
   | { kind: 'problem'; message: string }
 
 export const USAGE = `usage:
-  bridge [--port 8080] [--host ::] [--sessions shared|perClient] [--bearer-file FILE] [--tls-folder DIR] [--metrics-port PORT]
+  bridge [--port 8080] [--host ADDRESS] [--sessions shared|perClient] [--bearer-file FILE] [--tls-folder DIR] [--metrics-port PORT]
          [--instance REVISION]
          [--start-timeout 60s] [--drain 25s] [--idle-after 3m] [--name SERVER] [--start-file FILE] [--termination-log FILE] -- COMMAND ARGS…
   bridge --probe URL [--timeout 5s]
   bridge install npm|pypi PACKAGE [--version V] [--bin B] [--registry URL] [--integrity-file FILE] --into DIR [--keep]
                  [--termination-log FILE]
   bridge deliver DIR
+ADDRESS: by default 127.0.0.1; in pods ::
 `
 
 const TERMINATION_LOG = '/dev/termination-log'
