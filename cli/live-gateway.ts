@@ -142,7 +142,7 @@ function connectTo(base: string, token?: string): LiveGateway {
       EXIT.usage,
     )
   if (!/^https?:$/.test(parsed?.protocol ?? ''))
-    throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, 2)
+    throw new CommandError(`"${base}" is not a URL, such as http://127.0.0.1:8080`, EXIT.usage)
   const clients = new Map<Profile, Promise<SdkClient>>()
   const clientOf = (profile: Profile): Promise<SdkClient> => {
     const client =

@@ -77,7 +77,7 @@ const perUser = z.strictObject({
         ),
     })
     .optional()
-    .describe('A Secret for each user, whom its annotation `portolan.dev/subject` names.'),
+    .describe('A Secret for each user. Its annotation `portolan.dev/subject` names the user.'),
   tokenExchange: tokenExchange.optional(),
   oauth: oauth.optional(),
 })

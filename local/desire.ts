@@ -73,7 +73,7 @@ export function desire(
     now,
   })
   problems.push(...resolved.problems.map(problem => locate(problem, manifests, gateway)))
-  // Since nothing is observed, `starting` is the state of every server that shall run.
+  // Nothing is observed here, so `resolve` gives each server that should run the state `starting`.
   const running = resolved.config.servers.flatMap(({ name, status }) => {
     const place = places.get(name)
     return place && status.state === 'starting' ? [place] : []
@@ -143,7 +143,7 @@ function whyUndecided(
 ): Problem {
   if (broken) {
     const refused =
-      '; without it everybody could call every tool, so nothing is served: correct it or remove it'
+      '; without this McpGateway everybody could call every tool, so nothing is served: correct the manifest or remove it'
     return { ...broken, message: `${broken.message}${isFirst ? refused : stays}` }
   }
   if (wanted === undefined)

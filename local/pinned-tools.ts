@@ -28,7 +28,7 @@ export type Served = {
   hidden?: HiddenText
 }
 
-const UNREADABLE = 'the file of approved tools cannot be read and is kept as it is'
+const UNREADABLE = 'the file of approved tools cannot be read and is not changed'
 
 export class PinnedTools {
   readonly #options: PinnedToolsOptions
@@ -51,7 +51,7 @@ export class PinnedTools {
   /** The hidden characters that were last reported, as JSON. */
   #reportedHidden: string | undefined
   #saving: Promise<void> = Promise.resolve()
-  /** Whether the approved tools could not be read at last: what is approved is not known then. */
+  /** Whether the approved tools could not be read the last time: what is approved is not known then. */
   #isUnreadable = false
 
   constructor(options: PinnedToolsOptions) {
@@ -61,10 +61,10 @@ export class PinnedTools {
   /** Reads the approved tools once. Must have resolved before `serve` is called. */
   load(): Promise<void> {
     const { approvals, subject } = this.#options
-    this.#loading ??= approvals.load(subject).then(kept => {
-      this.#approved = kept?.approved
-      this.#isUnreadable = kept?.unreadable ?? false
-      this.#stored = kept?.found && digestOfTools(kept.found)
+    this.#loading ??= approvals.load(subject).then(read => {
+      this.#approved = read?.approved
+      this.#isUnreadable = read?.unreadable ?? false
+      this.#stored = read?.found && digestOfTools(read.found)
     })
     return this.#loading
   }
@@ -73,13 +73,13 @@ export class PinnedTools {
   async reload(): Promise<boolean> {
     await this.load()
     const { approvals, subject } = this.#options
-    const kept = await approvals.load(subject)
+    const read = await approvals.load(subject)
     // What was read before stays approved.
-    if (kept?.unreadable) return false
-    if (kept) this.#isUnreadable = false
-    if (kept === undefined || canonicalJson(kept.approved) === canonicalJson(this.#approved)) return false
-    this.#approved = kept.approved
-    this.#stored = kept.found && digestOfTools(kept.found)
+    if (read?.unreadable) return false
+    if (read) this.#isUnreadable = false
+    if (read === undefined || canonicalJson(read.approved) === canonicalJson(this.#approved)) return false
+    this.#approved = read.approved
+    this.#stored = read.found && digestOfTools(read.found)
     return true
   }
 
@@ -129,11 +129,11 @@ export class PinnedTools {
     if (!isApproved && changes?.digest === this.#stored) return
     this.#stored = changes?.digest
     const save = async () => {
-      // What another process has approved since is kept.
-      const kept = isApproved ? undefined : await approvals.load(subject)
-      if (kept?.unreadable || (!kept && !isApproved && this.#isUnreadable))
+      // Another process may have approved other tools since: those are stored again.
+      const others = isApproved ? undefined : await approvals.load(subject)
+      if (others?.unreadable || (!others && !isApproved && this.#isUnreadable))
         return log.warn({ server: subject.server, folder: approvals.folder }, UNREADABLE)
-      const record = { approved: kept?.approved ?? [...approved] }
+      const record = { approved: others?.approved ?? [...approved] }
       await approvals.save(subject, { ...record, ...(changes && { found: definitionsOf(found) }) })
     }
     this.#saving = this.#saving.then(save).catch(error => {

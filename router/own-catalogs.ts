@@ -16,7 +16,7 @@ import { LISTS_WAIT_MS } from './upstream/user-lists.ts'
 
 /** Limit of the tools, resources, templates and prompts in all these catalogs together; each takes 1 to 3 KB. */
 const ROOM = 25_000
-/** What a catalog takes besides these, expressed as a number of them. */
+/** What each catalog takes in addition, in the same unit as ROOM. */
 const OVERHEAD = 500
 /** The share of ROOM by which the lists of one user may be longer than the shared ones: while a catalog is built, others wait for theirs. */
 const MAX_EXTRA_SHARE = 1 / 4

@@ -64,8 +64,8 @@ export class Turns {
   }
 
   /**
-   * Queues as many waiting servers as may begin now, and moves them to the end: if one does not begin, others are queued the next time. Those
-   * that still may not roll go on waiting. Resyncs queue every server, so that none waits for ever.
+   * Queues as many waiting servers as may begin now, and moves them to the end of the waiting ones: if one of them does not begin, others are
+   * queued the next time. A server that still may not roll keeps waiting. Each resync queues all servers, so none waits forever.
    */
   #requeueNext(): void {
     const { rolling, free } = this.#rollingNow()

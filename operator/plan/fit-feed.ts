@@ -5,7 +5,7 @@ import type { RouterConfig, RouterServer } from '../../core/catalog/router-confi
 import type { Problem } from '../../core/errors.ts'
 import { REASON } from '../../crds/conditions.ts'
 
-/** As encoded. A ConfigMap may have 1 MiB. */
+/** Limit of the encoded feed. A ConfigMap may have 1 MiB. */
 export const MAX_FEED_BYTES = 1023 * 1024
 /** After the first try, each further one keeps this share of what the one before kept. */
 const SHRINK = 0.9
@@ -43,7 +43,7 @@ export function fitFeed(config: RouterConfig, feedOf: (config: RouterConfig) => 
   return { config, feed: whole, problems: [rulesTooLarge] }
 }
 
-/** Of what does not change with the state of a server, so that this does not change which ones are left out. */
+/** The size of a server's config without what depends on its state, so that a change of state does not change which servers are left out. */
 function sizeOf({ status: _, sleep: __, users, ...server }: Omit<RouterServer, 'name'>): number {
   return JSON.stringify({ ...server, users: users && { ...users, problems: undefined } }).length
 }

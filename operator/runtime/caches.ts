@@ -52,7 +52,9 @@ export type Caches = Kinds & {
   podsOf(namespace: string, component: 'server' | 'user' | 'router', name: string): Kube<V1Pod>[]
   /** Calls `listener` for every change of an object that a server or gateway controls, including pods. */
   onOwnedChange(listener: (owner: Owner) => void): void
-  /** Kinds that are not listed yet, except in namespaces without which `synced` resolved. For a kind that remains here, RBAC rights or the CRD are missing. */
+  /**
+   * Kinds that are not listed yet. Namespaces without which `synced` resolved do not count. A kind that stays here lacks RBAC rights or its CRD.
+   */
   readonly unsynced: readonly string[]
   /** Whether the objects of all kinds in this namespace were listed. */
   isListed(namespace: string): boolean

@@ -33,7 +33,7 @@ export async function waitForLists(
     if (missing.size > 0)
       options.log.warn(
         { namespaces: [...missing] },
-        'namespaces are not served until the API server allows to list their objects: create them and upgrade the chart, or take them out of watchNamespaces',
+        'namespaces are not served until the API server allows listing their objects: create them and upgrade the chart, or take them out of watchNamespaces',
       )
     return missing
   }
@@ -49,7 +49,7 @@ function refusedOf(lists: Lists, { namespaces, clock }: Options): ReadonlySet<st
   return areRefused && namespaces.some(namespace => !missing.has(namespace)) ? missing : undefined
 }
 
-/** The controller, which leaves alone what is in a namespace that is not completely listed: what the caches lack there may exist. */
+/** Wraps a controller so that it skips objects in namespaces that are not fully listed: what the caches lack there may exist. */
 export function inListedNamespaces(
   controller: Controller,
   caches: { isListed(namespace: string): boolean },

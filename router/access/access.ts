@@ -10,7 +10,7 @@ export type Access = (catalog: Catalog, identity: Identity) => Catalog
 
 /** Limit of tools, resources and so on in all restricted catalogs that are kept. Others are built again when they are needed. */
 const ROOM = 500_000
-/** What a restricted catalog takes besides these, in the same unit. */
+/** What each restricted catalog takes in addition, in the same unit as ROOM. */
 const OVERHEAD = 500
 const EVERYTHING = 'everything'
 

@@ -103,7 +103,7 @@ export class HeldCalls {
   }
 }
 
-/** Counted anew each time, because a held call can be asked more. */
+/** Computed each time, because a held call can get further questions. */
 function charactersOf(held: Iterable<Held>, more: number): number {
   return Iterator.from(held).reduce((sum, { call }) => sum + call.characters, more)
 }

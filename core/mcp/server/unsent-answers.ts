@@ -37,8 +37,8 @@ export function batchWithinRoom(
 }
 
 /**
- * A function that takes room for a text until `raw` is closed; false if there is none. There is none either for more than 1 MiB of a response
- * that waits for others on its connection (HTTP pipelining), since no time limits how long it waits.
+ * Returns a function that takes room for a text until `raw` is closed, and returns false if there is no room. A response that waits for
+ * earlier ones on its connection (HTTP pipelining) gets room for at most 1 MiB, since no timeout limits how long it waits.
  */
 function takingFrom(room: AnswerRoom, raw: ServerResponse): (text: string) => boolean {
   let taken = 0

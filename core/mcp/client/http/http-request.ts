@@ -75,7 +75,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #reply: HttpResponse = { status: 0, headers: {}, text: '', streamed: false }
   readonly #chunks = new Chunks()
-  /** Bytes of the body; once a stream has given the answer, of what follows it. */
+  /** Bytes of the body. After a stream has delivered the answer: only of what follows the answer. */
   #bytes = 0
   #parser: EventSourceParser | undefined
   /** Bytes of the stream since its last event or comment. */
