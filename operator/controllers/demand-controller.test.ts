@@ -113,13 +113,64 @@ test('a clock that is set back by an hour does not delay the next poll', async t
   assert.equal(queue.depth, 1)
 })
 
-async function start(t: TestContext, address: string, status: McpServerInput['status']) {
+/** What the cluster has of a gateway: the parts of its Deployment and of its status that differ. */
+type Parts = { deployment?: { spec?: object; status?: object } | null; gateway?: object; routers?: boolean }
+
+const REFUSED = { status: { conditions: [{ type: 'Accepted', status: 'False' }] } }
+const NONE_WANTED = { spec: { replicas: 0 }, status: { observedGeneration: 1 } }
+
+const WITHOUT_ROUTERS: Record<string, Parts> = {
+  'a gateway with no replicas': { deployment: NONE_WANTED, routers: false },
+  'a refused gateway without a Deployment': { deployment: null, gateway: REFUSED, routers: false },
+}
+
+for (const [what, parts] of Object.entries(WITHOUT_ROUTERS)) {
+  test(`${what} has no routers that could report: its servers are unused, and it is polled rarely`, async t => {
+    const { look, demand, changed } = await start(t, '127.0.9.41', AWAKE, parts)
+    assert.deepEqual(await look(), SELDOM)
+    const { isKnown, calls, usedAtMs } = demand.of('mcp/web', [GATEWAY], 30_000)
+    assert.deepEqual({ isKnown, calls, usedAtMs }, { isKnown: true, calls: 0, usedAtMs: 0 })
+    assert.deepEqual(changed, ['mcp/web'])
+    assert.equal(demand.ofUsers('mcp/web', [GATEWAY], 30_000).isKnown, true)
+  })
+}
+
+const PERHAPS_WITH_ROUTERS: Record<string, Parts> = {
+  'a new gateway without a Deployment': { deployment: null },
+  'a Deployment that was just created': { deployment: { spec: { replicas: 2 } } },
+  'a Deployment whose last router still runs': {
+    deployment: { spec: { replicas: 0 }, status: { replicas: 1, observedGeneration: 1 } },
+  },
+  'a Deployment whose controller has not seen that it shall have none': {
+    deployment: { spec: { replicas: 0 }, status: { observedGeneration: 0 } },
+  },
+  'a refused gateway whose routers still run': { deployment: { spec: { replicas: 2 } }, gateway: REFUSED },
+}
+
+for (const [what, parts] of Object.entries(PERHAPS_WITH_ROUTERS)) {
+  test(`${what} may have routers that do not report yet: the use of its servers is not known`, async t => {
+    const { look, demand } = await start(t, '127.0.9.42', AWAKE, { ...parts, routers: false })
+    assert.deepEqual(await look(), OFTEN)
+    assert.equal(demand.of('mcp/web', [GATEWAY], 0).isKnown, false)
+  })
+}
+
+test('the last router of a gateway that shall have none counts while it reports', async t => {
+  const { look, router, demand } = await start(t, '127.0.9.43', AWAKE, { deployment: NONE_WANTED })
+  router.says({ servers: [{ name: 'web', active: 1 }], waiting: [] })
+  assert.deepEqual(await look(), OFTEN)
+  assert.equal(demand.of('mcp/web', [GATEWAY], 0).usedAtMs, undefined)
+})
+
+async function start(t: TestContext, address: string, status: McpServerInput['status'], parts: Parts = {}) {
   const clock = createManualClock()
   const router = await startRouter(t, address, { streams: true })
   router.says(IDLE)
   const demand = new Demand()
+  const changed: string[] = []
+  demand.onChange(server => changed.push(server))
   const { controller, close } = createDemandController({
-    caches: cachesOf(address, status),
+    caches: cachesOf(address, status, parts),
     manifests: createManifests(),
     demand,
     logins: { write: async () => {} },
@@ -133,7 +184,7 @@ async function start(t: TestContext, address: string, status: McpServerInput['st
     close()
   })
   return {
-    ...{ router, demand, clock, queue },
+    ...{ router, demand, changed, clock, queue },
     look: () => controller.reconcile(GATEWAY, stop.signal),
     /** Waits for an event of the stream, and takes the gateway from the queue. */
     async notified() {
@@ -146,29 +197,34 @@ async function start(t: TestContext, address: string, status: McpServerInput['st
 }
 
 /** A gateway with a router at the address, and a server that may sleep. */
-function cachesOf(address: string, status: McpServerInput['status']): Caches {
+function cachesOf(
+  address: string,
+  status: McpServerInput['status'],
+  { deployment: state = {}, gateway: told, routers = true }: Parts,
+): Caches {
   const place = { namespace: 'mcp', uid: '1', generation: 1 }
   const spec = { image: { name: 'web:1', command: ['/web'] }, scaling: { min: 0 } }
   const metadata = { ...place, name: 'web' }
   const server = mcpServerSchema.parse({ apiVersion: OURS, kind: 'McpServer', metadata, spec, status })
-  const gateway = { apiVersion: OURS, kind: 'McpGateway', metadata: { ...place, name: 'tools' }, spec: {} }
+  const named = { ...place, name: 'tools' }
+  const gateway = { apiVersion: OURS, kind: 'McpGateway', metadata: named, spec: {}, ...told }
   const owner = { apiVersion: OURS, kind: 'McpGateway', name: 'tools', uid: '1', controller: true }
-  const deployment = { metadata: { ...place, name: 'tools-gateway', ownerReferences: [owner] } }
+  const deployment = { metadata: { ...place, name: 'tools-gateway', ownerReferences: [owner] }, ...state }
   const owned = { ...place, name: 'router', ...ofReplicaSet('tools-gateway') }
   const pods = [
     { metadata: owned, status: { phase: 'Running', podIP: address } },
     { metadata: { ...place, name: 'fake' }, status: { phase: 'Running', podIP: FAKE } },
   ]
-  const cache = (name: string, object: object) => ({
+  const cache = (name: string, object: object | null) => ({
     objects: new Map([[name, object]]),
-    get: (key: string) => (key === name ? object : undefined),
+    get: (key: string) => (key === name ? (object ?? undefined) : undefined),
     onChange: () => {},
   })
   return {
     servers: cache('mcp/web', server),
     gateways: cache(GATEWAY, gateway),
-    deployments: cache('mcp/tools-gateway', deployment),
-    podsOf: () => pods,
+    deployments: cache('mcp/tools-gateway', state && deployment),
+    podsOf: () => (routers ? pods : []),
     onOwnedChange: () => {},
   } as unknown as Caches
 }

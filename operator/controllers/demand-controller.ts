@@ -9,7 +9,7 @@ import { isAtRest, isScaled } from '../plan/scaling.ts'
 import type { Manifest } from '../runtime/caches.ts'
 import type { Controller } from '../runtime/controller.ts'
 import { Queue } from '../runtime/queue.ts'
-import { routerPods } from '../runtime/router-pods.ts'
+import { isWithoutRouters, routerPods } from '../runtime/router-pods.ts'
 import type { Demand } from './demand.ts'
 import type { KeptLogins } from './kept-logins.ts'
 import type { Manifests } from './parsed-manifests.ts'
@@ -79,10 +79,10 @@ export function createDemandController(options: DemandControllerOptions): Demand
     signal.throwIfAborted()
     // A terminating router that no longer answers is left out. Its calls are safe: pods of servers answer calls in flight before they end.
     const counted = reports.filter((report, at) => report || !pods[at]?.metadata.deletionTimestamp)
-    const isIdle =
-      servers.every(isAtRest) &&
-      events.isFollowing(key, addresses) &&
-      counted.every(report => report && hasNothingToDo(report))
+    const isUnused = counted.length === 0 && isWithoutRouters(caches, gateway)
+    if (isUnused) counted.push(reportOfNone(servers, clock.now()))
+    const isAsleep = servers.every(isAtRest) && events.isFollowing(key, addresses)
+    const isIdle = isUnused || (isAsleep && counted.every(report => report && hasNothingToDo(report)))
     const afterMs = isIdle ? IDLE_POLL_MS : POLL_MS
     demand.set(key, counted, clock.now(), afterMs)
     const records = reports.flatMap(report => report?.logins ?? [])
@@ -105,6 +105,16 @@ function reportedServers({ caches, manifests }: DemandControllerOptions, gateway
     const server = isSelected ? manifests.server(object).manifest : undefined
     return server && (isScaled(server) || server.spec.auth?.perUser?.oauth !== undefined) ? [server] : []
   })
+}
+
+/** What a gateway without routers counts as: nothing has ever used its servers through it. Sidecars call them through routers, which report that. */
+function reportOfNone(servers: readonly McpServer[], idleMs: number): RouterLoad {
+  const none = { active: 0, waiting: 0, asking: 0, held: 0, subscriptions: 0, sessions: 0, instances: {} }
+  return {
+    servers: servers.map(({ metadata: { name } }) => ({ name, ...none, idleMs })),
+    waiting: [],
+    logins: [],
+  }
 }
 
 /** Whether no call waits, and no login is to be stored. */

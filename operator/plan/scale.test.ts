@@ -120,6 +120,15 @@ test('nothing is stopped while the report of a router is missing', () => {
   )
 })
 
+test('while the use is not known, that is why a server stays awake', () => {
+  const load = { ...QUIET, isKnown: false }
+  const why = 'not every router has reported its use'
+  assert.equal(decide({ load, now: T0 + 60 * MINUTE }).why, why)
+  assert.equal(decide({ scaling: WIDE, current: 3, load }).why, why)
+  assert.equal(decide({ scaling: WIDE, load }).why, 'scaling.min')
+  assert.equal(decide({ load: BUSY }).why, 'it was used within scaling.idleAfter')
+})
+
 test('a smaller max applies at once', () => {
   assert.equal(decide({ scaling: { ...WIDE, max: 2 }, current: 4, load: BUSY }).wanted, 2)
 })

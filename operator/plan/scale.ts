@@ -77,6 +77,7 @@ const WHY = {
   changed: 'its manifest has changed',
   woken: 'a call waits for it',
   least: 'scaling.min',
+  used: 'it was used within scaling.idleAfter',
   idle: 'nothing has used it for scaling.idleAfter',
   calls: 'calls in flight and scaling.callsPerPod',
   most: 'scaling.max',
@@ -124,7 +125,7 @@ function resize(input: ScaleInput, current: number, memory: ScaleMemory): Scale 
   const why = fitting === least ? WHY.least : fitting === most ? WHY.most : WHY.calls
   const kept = (wanted: number, reason: string): Scale => ({ wanted, why: reason, memory: busy, afterMs })
   if (current > most) return kept(most, WHY.most)
-  if (fitting >= current) return kept(fitting, fitting > least ? why : awakeWhy(scaling))
+  if (fitting >= current) return kept(fitting, fitting > least ? why : awakeWhy(input))
   const quiet = { ...busy, quietSinceMs, ...(loweredAtMs > 0 && { loweredAtMs }) }
   const stays = (reason: string, dueMs?: number): Scale => {
     const nextMs = dueMs === undefined ? afterMs : Math.min(afterMs ?? dueMs, dueMs)
@@ -139,8 +140,9 @@ function resize(input: ScaleInput, current: number, memory: ScaleMemory): Scale 
 }
 
 /** Why a server runs with its minimum of instances. */
-function awakeWhy({ min }: Scaling): string {
-  return min === 0 ? 'it was used within scaling.idleAfter' : WHY.least
+function awakeWhy({ scaling, load }: ScaleInput): string {
+  if (scaling.min > 0) return WHY.least
+  return load.isKnown ? WHY.used : WHY.unknown
 }
 
 /** ceil(calls / callsPerPod), within min and max and at least one. */

@@ -1,8 +1,9 @@
-/** Which pods are routers of a gateway. */
+/** Which pods are routers of a gateway, and whether it has any. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node'
 import type { Kube } from '../../core/kube/object.ts'
+import { CONDITION, type Condition } from '../../crds/conditions.ts'
 import { gatewayObjectName } from '../plan/names.ts'
-import type { Caches } from './caches.ts'
+import type { Caches, Manifest } from './caches.ts'
 import { controllerOf } from './owner-reference.ts'
 
 /** The label with which the Deployment controller tells the pods of its ReplicaSets apart. It also ends the names of these. */
@@ -19,9 +20,27 @@ export function routerPods(
   { namespace, name }: { namespace: string; name: string },
 ): Kube<V1Pod>[] {
   const gateway = caches.gateways.get(`${namespace}/${name}`)
-  const deployment = caches.deployments.get(`${namespace}/${gatewayObjectName(name)}`)
-  if (!gateway || !deployment || controllerOf(deployment)?.uid !== gateway.metadata.uid) return []
+  const deployment = gateway && deploymentOf(caches, gateway)
+  if (!deployment) return []
   return caches.podsOf(namespace, 'router', name).filter(pod => isPodOf(deployment, pod))
+}
+
+/** Whether the gateway wants no router and has none: with no replicas, or refused before it had a Deployment. */
+export function isWithoutRouters(caches: RouterPodCaches, gateway: Manifest): boolean {
+  const deployment = deploymentOf(caches, gateway)
+  const isRefused = ({ type, status }: Condition) => type === CONDITION.accepted && status === 'False'
+  if (!deployment) return gateway.status?.conditions?.some(isRefused) ?? false
+  const { metadata, spec, status = {} } = deployment
+  const isObserved = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
+  return spec?.replicas === 0 && isObserved && (status.replicas ?? 0) === 0
+}
+
+function deploymentOf(
+  { deployments }: RouterPodCaches,
+  { metadata: { namespace, name, uid } }: Manifest,
+): Kube<V1Deployment> | undefined {
+  const deployment = deployments.get(`${namespace}/${gatewayObjectName(name)}`)
+  return deployment && controllerOf(deployment)?.uid === uid ? deployment : undefined
 }
 
 /**
