@@ -184,17 +184,21 @@ function patternMessage({ _zod: { def } }: Checked, pattern: string): string | u
   return typeof message === 'string' ? message : undefined
 }
 
-/** Converts a schema to what the API server accepts as structural: without `additionalProperties: false`, with the type of lists and integers. */
-function structural(node: Schema): Schema {
+/**
+ * Converts a schema to what the API server accepts as structural: without `additionalProperties: false`, with the type of lists and integers.
+ * Items of lists get no defaults, which are left to our parser: GitOps tools compare lists as a whole, and would report what the API server adds.
+ */
+function structural(node: Schema, isInList = false): Schema {
   const { additionalProperties, properties, items, ...rest } = node
   const result: Schema = { ...rest }
   const fields = Object.entries(properties ?? {})
   if (fields.length > 0)
-    result.properties = Object.fromEntries(fields.map(([name, field]) => [name, structural(field)]))
+    result.properties = Object.fromEntries(fields.map(([name, field]) => [name, structural(field, isInList)]))
   if (additionalProperties && Object.keys(additionalProperties).length > 0) {
-    result.additionalProperties = structural(additionalProperties)
+    result.additionalProperties = structural(additionalProperties, isInList)
   } else if (additionalProperties) result['x-kubernetes-preserve-unknown-fields'] = true
-  if (items) result.items = structural(items)
+  if (items) result.items = structural(items, true)
+  if (isInList) delete result.default
   if (node.type === 'array') result['x-kubernetes-list-type'] ??= 'atomic'
   if (node.type === 'integer') result.format = 'int64'
   if (result.maximum === Number.MAX_SAFE_INTEGER) delete result.maximum

@@ -49,6 +49,13 @@ for (const [kind, schema] of schemas) {
     })
   })
 
+  test(`no default of ${kind} is within a list`, () => {
+    walk(schema, kind, ({ items }, path) => {
+      if (!items) return
+      walk(items, `${path}[]`, (node, at) => assert.equal(node.default, undefined, at))
+    })
+  })
+
   test(`lists of ${kind} that are maps require their keys`, () => {
     walk(schema, kind, (node, path) => {
       const keys = (node as { 'x-kubernetes-list-map-keys'?: string[] })['x-kubernetes-list-map-keys'] ?? []
