@@ -54,6 +54,7 @@ export const CASES: Readonly<Record<string, Values>> = {
     operator: {
       logLevel: 'debug',
       resync: '604800s',
+      resources: { limits: { cpu: '1', memory: '1Gi' } },
       env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }],
       podAnnotations: { 'example.com/team': 'platform' },
       podLabels: { team: 'platform' },

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import type { V1ConfigMap, V1Deployment, V1EnvVar } from '@kubernetes/client-node'
+import type { V1ConfigMap, V1Deployment, V1EnvVar, V1Job } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import type { Kube } from '../../core/kube/object.ts'
 import { readConfig } from '../../operator/config.ts'
@@ -55,6 +55,25 @@ test('the chart sets every variable that the operator reads, and no other', { sk
   const source = readFileSync(join(CHART, '..', '..', 'operator', 'config.ts'), 'utf8')
   const known = new Set([...source.matchAll(/^ {2}(PORTOLAN_\w+):/gm)].map(([, name]) => name))
   assert.deepEqual(ours.sort(), [...known].sort())
+})
+
+test('the Job that applies the CRDs runs where the operator does, with its resources, labels and annotations', {
+  skip,
+}, async () => {
+  const { 'operator-in-its-place': values } = CASES
+  const objects = objectsOf(await helm.render(values))
+  const podOf = (kind: string) =>
+    (objects.find(object => object.kind === kind) as Kube<V1Deployment | V1Job>).spec?.template
+  const placed = (kind: string) => {
+    const { metadata, spec } = podOf(kind) ?? {}
+    const { nodeSelector, tolerations, affinity, priorityClassName, containers = [] } = spec ?? {}
+    const { 'example.com/team': annotation } = metadata?.annotations ?? {}
+    const placement = { nodeSelector, tolerations, affinity, priorityClassName }
+    return { ...placement, team: metadata?.labels?.team, annotation, resources: containers[0]?.resources }
+  }
+  assert.deepEqual(placed('Job'), placed('Deployment'))
+  assert.equal(placed('Job').resources?.limits?.cpu, '1')
+  assert.equal(podOf('Job')?.metadata?.labels?.['app.kubernetes.io/component'], 'crds')
 })
 
 test('for an API server without MutatingAdmissionPolicy the chart is rendered as with sidecars disabled', {
