@@ -26,7 +26,10 @@ export type CallRecord = {
   method: string
   outcome: CallOutcome
   client?: ClientLabel
-  /** Time from the request's arrival to its answer, and the share of it spent waiting for the upstream. */
+  /**
+   * Time from the request's arrival to its answer, and the upstream's share of it, which begins when the call is sent: not while it waits for a
+   * slot or for the server to be woken. 0 if it was not sent.
+   */
   totalMs: number
   upstreamMs: number
   /** Present only if the server's `logging.payloads` and the gateway's `audit.payloads` allow it. */

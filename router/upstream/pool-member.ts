@@ -26,7 +26,10 @@ const FAILURES: ReadonlySet<FaultCode> = new Set([
   'upstream_protocol',
 ])
 
-export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'>
+export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'> & {
+  /** Gets the time (`performance.now()`) at which the call was sent, after all waits for a slot and for the server to be woken. */
+  times?: { sentMs?: number }
+}
 
 export type PoolMemberStatus = {
   server: string
@@ -221,6 +224,7 @@ export class PoolMember {
       this.#reportIdle()
       throw this.#closed ? closedFault() : openFault(this.#breaker)
     }
+    if (call.times) call.times.sentMs = performance.now()
     const up = this.#isUp && sessions === 'shared'
     const heldElsewhere = endpoint.kind === 'gateway' && sleep !== undefined
     // A call that may have to wait for the server's start gets the start's time in addition to its own, until it is sent.

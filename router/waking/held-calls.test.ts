@@ -11,6 +11,7 @@ import { freePort } from '../../test/support/free-port.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import { faultSentence } from '../meta/wording/sentences.ts'
 import { createPool } from '../upstream/pool.ts'
+import type { PoolCall } from '../upstream/pool-member.ts'
 import { WakeRequests } from './wake-requests.ts'
 
 const LIMITS = { callTimeoutMs: 10_000, startTimeoutMs: 20_000, concurrency: 16, maxResultBytes: 1_024 }
@@ -70,6 +71,18 @@ test('200 callers of a sleeping server wait for one start, and each call is sent
   assert.equal(sent.length, 200)
   assert.equal(woken.log.filter(line => line === 'POST initialize').length, 1)
   assert.deepEqual(wakes.list(), [])
+})
+
+test('a call counts as sent when its server is awake', async t => {
+  const { pool, wake, untilReported } = await start(t)
+  const times: PoolCall['times'] = {}
+  const answer = pool.call('sleeper', { ...callOf(ECHO), times }, new AbortController().signal)
+  await untilReported()
+  assert.equal(times.sentMs, undefined)
+  const wakingMs = performance.now()
+  await wake()
+  await answer
+  assert.ok((times.sentMs ?? 0) >= wakingMs)
 })
 
 test('a call to a server that has ended wakes it again, and is sent once', async t => {

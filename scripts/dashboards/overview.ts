@@ -145,7 +145,7 @@ function latency(): PanelContent[] {
       kind: 'lines',
       title: "Routers' own time",
       description:
-        'The time that the router adds to a call, including waiting for a free slot of the server. Above about 10 ms: see its event loop below, and waiting calls on the dashboard "Server".',
+        'The time that the router adds to a call, including waiting for a free slot of the server and until it is woken. Above about 10 ms: see its event loop below, and waiting calls on the dashboard "Server".',
       unit: 's',
       queries: ofPart('router'),
     },

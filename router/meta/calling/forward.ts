@@ -27,6 +27,8 @@ export type Forwarded = {
   tool?: ToolRoute
   /** The text of `params.arguments` as the caller wrote it, if nothing in them was changed. */
   argumentsText?: string
+  /** Set by `forward`: when it was sent; undefined if it was not. */
+  sentMs?: number
 }
 
 /** Returns the upstream's answer, or the Fault if there is none. Throws `ScopesMissing` before anything is sent. Any other error is a bug and is rethrown. */
@@ -37,12 +39,12 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   const scopes = granted ? scopesToAskFor(work.catalog, caller.identity, server, granted) : []
   if (scopes.length > 0) challenge(work, sent, scopes)
   const span = work.span && beginSent(work.span, work, sent)
-  const sentMs = performance.now()
+  sent.sentMs = server.endpoint.kind === 'scripts' ? performance.now() : undefined
   let answer: McpResponse | Fault
   try {
     const { params, headers } = outgoing(sent, caller, span)
     const upstreamCaller = headers === caller.headers ? caller : { ...caller, headers }
-    const call = { method, params, argumentsText, caller: upstreamCaller }
+    const call = { method, params, argumentsText, caller: upstreamCaller, times: sent }
     answer =
       server.endpoint.kind === 'scripts'
         ? await runReviewed({ ...work, span: span ?? work.span }, sent.tool?.tool, argumentsOf(sent))
@@ -56,7 +58,7 @@ export async function forward(work: Work, sent: Forwarded): Promise<McpResponse 
   }
   if (!(answer instanceof Fault)) answer = faultOfBridge(server, answer) ?? answer
   if (span) end(span, answer)
-  report(work, sent, answer, sentMs)
+  report(work, sent, answer)
   return answer
 }
 
@@ -118,7 +120,7 @@ function withParamHeaders(
   return { ...headers, ...headersOfParams(paramHeaders, args) }
 }
 
-function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs: number): void {
+function report(work: Work, sent: Forwarded, answer: McpResponse | Fault): void {
   const { logging } = sent.server
   const nowMs = performance.now()
   work.observer.called({
@@ -128,7 +130,7 @@ function report(work: Work, sent: Forwarded, answer: McpResponse | Fault, sentMs
     outcome: outcomeOf(answer),
     client: work.request.caller.label,
     totalMs: nowMs - work.arrivedMs,
-    upstreamMs: nowMs - sentMs,
+    upstreamMs: sent.sentMs === undefined ? 0 : nowMs - sent.sentMs,
     payload: logging.payloads === 'none' ? undefined : payloadOf(logging.payloads, sent, answer),
     log: logging.requests,
     by: work,
