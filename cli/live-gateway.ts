@@ -1,6 +1,7 @@
 /** The gateway that a command uses: a running one, or one in this process that ends with the command. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../core/async.ts'
+import { readBounded } from '../core/bounded.ts'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { deadline } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
@@ -23,6 +24,7 @@ import { mustExist } from './paths.ts'
 import { failureLines } from './server-state.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
+const MAX_PAGE_BYTES = 64 << 20
 const CALL_TIMEOUT_MS = 10 * 60_000
 const READY_POLL_MS = 50
 /** Work that takes longer is reported to the user. */
@@ -211,7 +213,9 @@ async function fetchUsers(url: string): Promise<UsersOfServer[]> {
 /** The page's JSON; undefined if the gateway refuses the request or answers with something else. */
 async function fetchPage(url: string, page: string): Promise<unknown> {
   const response = await ask(url, page)
-  return response.ok ? await response.json().catch(() => undefined) : undefined
+  if (!response.ok) return undefined
+  const body = readBounded(response.body ?? [], MAX_PAGE_BYTES, () => new Error('The answer is too large.'))
+  return body.then(text => JSON.parse(text.toString('utf8')) as unknown).catch(() => undefined)
 }
 
 function ask(url: string, page: string, method = 'GET'): Promise<Response> {

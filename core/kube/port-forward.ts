@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream'
 import { Agent, request, WebSocket } from 'undici'
 import { systemClock } from '../async.ts'
+import { readBounded } from '../bounded.ts'
 import { Fault, messageOf } from '../errors.ts'
 import type { Access } from './access.ts'
 
@@ -27,6 +28,7 @@ const MAX_UNREAD_BYTES = 64 << 20
 /** While more is not sent yet, the socket has to wait. */
 const MAX_UNSENT_BYTES = 4 << 20
 const UNSENT_CHECK_MS = 10
+const MAX_REASON_BYTES = 1 << 20
 const CONNECT_TIMEOUT_MS = 10_000
 const DENIED: ReadonlySet<number> = new Set([401, 403])
 
@@ -109,7 +111,8 @@ async function reasonOf(
 ): Promise<{ denied: boolean; message: string }> {
   try {
     const { statusCode, body } = await request(url, { headers, dispatcher })
-    const { message } = (await body.json()) as { message?: unknown }
+    const text = await readBounded(body, MAX_REASON_BYTES, () => new Error(`HTTP ${statusCode}`))
+    const { message } = JSON.parse(text.toString('utf8')) as { message?: unknown }
     const said = typeof message === 'string' ? message : `HTTP ${statusCode}`
     return { denied: DENIED.has(statusCode), message: `the API server refuses to forward the port: ${said}` }
   } catch (error) {

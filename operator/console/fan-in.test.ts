@@ -29,7 +29,7 @@ function join(t: TestContext, answer: (address: string, at: number) => RouterAns
       body.push(text)
       if (isOpen) open = body
       else body.push(null)
-      return { statusCode, body: Object.assign(body, { text: async () => text }) }
+      return { statusCode, body }
     },
     close: async () => {},
   } as unknown as RouterClient
@@ -116,4 +116,16 @@ test('a router that does not answer is not reported while another one does', asy
   await until(() => clock.pending() === 3)
   clock.advance(POLL_MS)
   await until(() => sent.some(({ event }) => event === 'unreachable'))
+})
+
+test('of an error that does not end, only its beginning is read', async t => {
+  const { run, setRouters, sent } = join(t, () => ({
+    statusCode: 500,
+    text: 'a'.repeat(70_000),
+    isOpen: true,
+  }))
+  setRouters('one')
+  run()
+  await until(() => sent.some(({ event }) => event === 'unreachable'))
+  assert.equal(sent.at(-1)?.data, '{"error":"The router answered with HTTP 500."}')
 })

@@ -5,6 +5,7 @@
 import { createParser } from 'eventsource-parser'
 import { type Clock, delay } from '../../core/async.ts'
 import { backoffMs } from '../../core/backoff.ts'
+import { readBounded } from '../../core/bounded.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Router } from './cluster-view.ts'
 import type { RouterClient } from './router-client.ts'
@@ -27,6 +28,7 @@ const POLL_MS = 1_000
 const RETRY = { firstMs: 500, longestMs: 10_000 }
 /** Enough for the state of thousands of servers. */
 const MAX_EVENT_CHARACTERS = 32 << 20
+const MAX_ERROR_BYTES = 64 << 10
 const MAX_ERROR_CHARACTERS = 500
 /** Statuses that the person at the page can do something about. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
@@ -109,8 +111,9 @@ async function read(
   const headers = last === undefined ? undefined : { 'last-event-id': last }
   const { statusCode, body } = await client.ask(address, 'events', { authorization, signal, headers })
   if (statusCode !== 200) {
-    const text = await body.text()
-    const error = sentenceOf(statusCode, text)
+    const tooLarge = () => new Error(`The router answered with HTTP ${statusCode}.`)
+    const text = await readBounded(body, MAX_ERROR_BYTES, tooLarge)
+    const error = sentenceOf(statusCode, text.toString('utf8'))
     send(REFUSED.has(statusCode) ? 'refused' : 'unreachable', JSON.stringify({ error }))
     return REFUSED.has(statusCode) ? 'refused' : 'ended'
   }
