@@ -1,7 +1,7 @@
 /** What execute_mcp_tool says when there is no result: which tool, which server, what to do next. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ServerStatus } from '../../core/catalog/router-config.ts'
+import type { RouterServer, ServerStatus } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { type Answerer, createFixture } from './fixture.ts'
@@ -67,6 +67,24 @@ const STATES: [ServerStatus, RegExp][] = [
     /"forge" is not in use: .*\(SecretNotFound: a Secret that it needs is missing\)/,
   ],
 ]
+test('the refusal for a server that is down says how soon it is tried again', async () => {
+  const status = { state: 'failed', reason: 'Unreachable', hidden: true } as const
+  const refusal = async (server: Partial<RouterServer>) => {
+    const fixture = createFixture({ forge: { ...forge, server: { ...server, status } } })
+    return (await fixture.call('execute_mcp_tool', ISSUE)).content[0]?.text ?? ''
+  }
+  assert.match(
+    await refusal({ transport: 'http' }),
+    /\(Unreachable\)\. A call has it tried again: repeat it in a few seconds, or use another server\.$/,
+  )
+  const withinAMinute =
+    /\(Unreachable\)\. It is tried again within a minute: repeat the call then, or use another server\.$/
+  assert.match(await refusal({ transport: 'stdio' }), withinAMinute)
+  const url = 'http://forge.example/mcp'
+  const endpoint = { kind: 'http', url, transport: 'streamable-http', revision: '1' } as const
+  assert.match(await refusal({ transport: 'http', endpoint }), withinAMinute)
+})
+
 for (const [status, sentence] of STATES)
   test(`calls of a ${status.state} server say so, for known and unknown tools, and do not reach it`, async () => {
     const fixture = createFixture({ forge: { ...forge, server: { status } } })

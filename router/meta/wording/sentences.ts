@@ -20,7 +20,7 @@ export function stateSentence(server: RouterServer): string {
   const because = reasonText(reason)
   switch (state) {
     case 'failed':
-      return `Server ${quote(server.name)} is down${because}. Use another server, or try again in a minute.`
+      return `Server ${quote(server.name)} is down${because}. ${retrySentence(server)}, or use another server.`
     case 'authRequired':
       if (reason === 'NeedsLogin')
         return `Server ${quote(server.name)} is used with the account of each user, and nobody has logged in. Show the user this page of the gateway, to be opened in a browser on its machine: /connect/${encodeURIComponent(server.name)}`
@@ -35,6 +35,13 @@ export function stateSentence(server: RouterServer): string {
     case 'ready':
       return `Server ${quote(server.name)} is ${state}${because}, but its tools are not known yet. Try again in a few seconds.`
   }
+}
+
+/** How soon a server that is down is tried again. Only on a laptop calls cause it (server-discovery.ts), but not the start of a process before its delay. */
+function retrySentence({ endpoint, transport }: RouterServer): string {
+  return endpoint.kind === 'local' && transport !== 'stdio'
+    ? 'A call has it tried again: repeat it in a few seconds'
+    : 'It is tried again within a minute: repeat the call then'
 }
 
 /** Why a tool is held back. Says who can approve it, since an agent cannot. */
