@@ -254,7 +254,7 @@ export const auditArguments = z
   .enum(['None', 'Names', 'Digest', 'Redacted', 'Full'])
   .default('None')
   .describe(
-    'How much of the arguments of calls the audit stream contains: nothing (None), their names (Names), a SHA-256 digest (Digest), everything except long texts and values that look secret (Redacted), or everything up to 16 KiB (Full).',
+    'How much of the arguments of calls the audit stream contains: nothing (None), their names (Names), a SHA-256 digest (Digest), everything except long texts and values that look secret (Redacted), or everything (Full). If the arguments have more than 16,384 characters as JSON, only their length is written (tooLong), also with Redacted.',
   )
 
 export const auditSink = z

@@ -61,7 +61,7 @@ export function createAudit({ metrics, clock, replica, stream = standard }: Audi
     const place = { id: randomUUID(), time: new Date(clock.now()).toISOString(), policy, replica }
     sinkOf(access.audit.sink).write(lineOf(decision, { ...place, gateway: gateway.name }, count))
   }
-  const merger = createMerger<Decided>({ clock, keyOf, blur, tell: write })
+  const merger = createMerger<Decided>({ clock, keyOf, ownerOf, blur, tell: write })
   const decided = (config: RouterConfig, decision: Decision): void => {
     if (decision.decision !== 'allowed' || decision.rule !== undefined) metrics.decided(decision)
     if (!isWanted(config.access, decision)) return
@@ -122,8 +122,19 @@ function keyOf({ decision }: Decided): string {
   return JSON.stringify([event, what, reason, rule, identity?.id, from.address, target])
 }
 
-function blur({ config, decision: { event, decision, reason, rule } }: Decided): Decided {
-  return { config, decision: { event, decision, reason, rule, from: {} } }
+/** All callers without an identity are one. */
+function ownerOf({ decision: { identity } }: Decided): string {
+  return identity?.id ?? ''
+}
+
+/** 1: without what was asked for; 2: also without the address; 3: also without the caller. */
+function blur({ config, decision: given }: Decided, level: 1 | 2 | 3): Decided {
+  const { event, decision, reason, rule, identity, from } = given
+  const who = level < 3 ? { identity } : {}
+  return {
+    config,
+    decision: { event, decision, reason, rule, ...who, from: level === 1 ? { address: from.address } : {} },
+  }
 }
 
 function standard(sink: SinkName): Writable {

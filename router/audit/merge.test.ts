@@ -12,6 +12,7 @@ function merging() {
   const merger = createMerger<Event>({
     clock,
     keyOf: ({ kind, who }) => `${kind} ${who}`,
+    ownerOf: () => '',
     blur: ({ kind }) => ({ kind, who: '' }),
     tell: ({ kind, who }, count) => written.push(`${kind} ${who} ${count ?? 1}`),
   })
