@@ -103,10 +103,15 @@ function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): nu
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 }
 
-/** The name in lower case, with a space for each run of other characters than letters and digits: equal for names that differ only in case and punctuation. */
-export function lettersOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
+/** Separators within a text; not between digits and not at the ends: `-name` and `1_000` mean something else without them. */
+const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
+
+/** The text in lower case without word separators: equal for `pageId`, `page_id` and `Page-ID`. */
+export function lettersOf(text: string): string {
+  return text.replace(JOINT, '').toLowerCase()
+}
+
+/** The letters of a name, in which all punctuation separates words: equal for `forge:create_issue`, `forge/createIssue` and `Forge Create Issue`. */
+export function nameLetters(name: string): string {
+  return lettersOf(name.replace(/[^\p{L}\p{N}]+/gu, ' ').trim())
 }

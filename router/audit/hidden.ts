@@ -1,7 +1,7 @@
 /** Finds, in the whole catalog, what a name refers to if its caller may not use it. Only audit and metrics may distinguish this from an unknown name. Pure. */
 import { parseListedName, parseResource, parseToolPath } from '../../core/catalog/names.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { nearlyNamed } from '../meta/calling/find-called.ts'
+import { nearlyNamed, nearlyPrompt } from '../meta/calling/find-called.ts'
 import type { Once } from '../meta/once.ts'
 import { mayMatch } from '../meta/resources/template-match.ts'
 import type { Asked } from '../observer.ts'
@@ -34,7 +34,10 @@ function hiddenItem({ whole, seen }: Catalogs, name: string, once: Once): Target
     whole.toolsByOwnName.get(name)?.[0] ??
     nearlyNamed({ catalog: whole, once }, name)
   if (tool && !seen.toolByName.has(tool.path)) return { server: tool.server, tool: tool.tool }
-  const prompt = whole.promptByName.get(name) ?? whole.promptsByOwnName.get(name)?.[0]
+  const prompt =
+    whole.promptByName.get(name) ??
+    whole.promptsByOwnName.get(name)?.[0] ??
+    nearlyPrompt({ catalog: whole, once }, name)
   if (prompt && !seen.promptByName.has(prompt.path)) return { server: prompt.server, prompt: prompt.prompt }
   const named = parseToolPath(name)?.server ?? parseListedName(name)?.server
   return named === undefined ? undefined : hiddenServer({ whole, seen }, named)

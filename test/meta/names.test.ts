@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { asking } from './asking.ts'
 import { forge, ISSUE, SERVERS } from './servers.ts'
 
-const NEARLY = ['forge_create_issue', 'forge/create_issue', 'Forge:Create_Issue']
+const NEARLY = ['forge_create_issue', 'forge/create_issue', 'Forge:Create_Issue', 'forge:createIssue']
 const UNKNOWN = 'forge:craete_issue'
 
 type Taking = { profile: Profile; name: string; args: (tool: string) => JsonObject }
@@ -87,6 +87,43 @@ test('a name similar to several tools is refused; hidden tools do not count', as
     args: ISSUE.arguments,
   })
   assert.equal(isError, undefined)
+})
+
+test('of tools with the same letters the exact name means its own, and another name none', async () => {
+  const { start, ask, refusal } = asking('registry')
+  const same = {
+    offers: { tools: ['getIssue', 'get_issue'].map(name => ({ name, inputSchema: { type: 'object' } })) },
+  }
+  const fixture = start({ same })
+  for (const tool of ['same:getIssue', 'same:get_issue']) {
+    assert.equal((await ask(fixture, 'execute', { tool, args: {} })).isError, undefined)
+    assert.equal(fixture.sent.at(-1)?.call.params?.name, tool.split(':')[1])
+  }
+  assert.match(
+    await refusal(fixture, 'execute', { tool: 'same:GetIssue' }),
+    /no tool "same:GetIssue"\. The nearest: same:get/,
+  )
+  const digits = start({ same: { offers: { tools: [{ name: 'v1_2', inputSchema: { type: 'object' } }] } } })
+  assert.match(await refusal(digits, 'execute', { tool: 'same:v12' }), /no tool "same:v12"/)
+  assert.equal((await ask(digits, 'execute', { tool: 'same:V1-2', args: {} })).isError, undefined)
+})
+
+test('execute accepts a nearly correct name of a prompt, unless a tool has it', async () => {
+  const { start, ask } = asking('registry')
+  const fixture = start()
+  const args = { repository: 'a/b' }
+  for (const tool of ['forge_triage', 'Forge:Triage', 'TRIAGE']) {
+    const { content, isError } = await ask(fixture, 'execute', { tool, args })
+    assert.equal(isError, undefined, content[0]?.text)
+    assert.equal(fixture.sent.at(-1)?.call.method, 'prompts/get')
+    assert.match(content.at(-1)?.text ?? '', /was taken as forge:triage/)
+  }
+  const tools = start({
+    ...SERVERS,
+    other: { offers: { tools: [{ name: 'Tri-Age', inputSchema: { type: 'object' } }] } },
+  })
+  await ask(tools, 'execute', { tool: 'TRIAGE', args })
+  assert.equal(tools.sent.at(-1)?.call.params?.name, 'Tri-Age')
 })
 
 test('the error for an unknown server names the nearest servers, with a tool of that name if they have one', async () => {

@@ -1,7 +1,6 @@
 /** Compares names and values that differ only in case and word separators. Pure. */
+import { lettersOf } from '../../../core/catalog/names.ts'
 
-/** Separators within a name; not between digits and not at the ends: `-name` and `1_000` mean something else without them. */
-const JOINT = /(?<=\p{L})[\s_-]+(?=[\p{L}\p{N}])|(?<=\p{N})[\s_-]+(?=\p{L})/gu
 /** Longer texts are not compared. */
 const MAX_CHARACTERS = 100
 
@@ -11,9 +10,4 @@ export function onlyAlike(text: string, known: readonly string[]): string | unde
   const wanted = lettersOf(text)
   const alike = known.filter(one => one.length <= MAX_CHARACTERS && lettersOf(one) === wanted)
   return alike.length === 1 ? alike[0] : undefined
-}
-
-/** The text in lower case without separators. */
-function lettersOf(text: string): string {
-  return text.replace(JOINT, '').toLowerCase()
 }

@@ -1,5 +1,5 @@
 /** Reads a tool's arguments from a call of a meta-tool, in the forms that models write. Pure. */
-import { lettersOf } from '../../../core/catalog/names.ts'
+import { nameLetters } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { ownValue } from '../../../core/own-value.ts'
@@ -122,11 +122,11 @@ function serverNotes(
   properties: JsonValue | undefined,
   { name, title = '' }: RouterServer,
 ): string[] {
-  const known = lettersOf(`${name} ${title}`)
+  const known = nameLetters(`${name} ${title}`)
   const isArgument = (field: string) => isObject(properties) && Object.hasOwn(properties, field)
   const wrong = SERVER_FIELDS.filter(field => !isArgument(field))
     .map(field => ownValue(beside, field))
-    .find(value => typeof value === 'string' && !known.includes(lettersOf(value)))
+    .find(value => typeof value === 'string' && !known.includes(nameLetters(value)))
   return wrong === undefined
     ? []
     : [`Note: the call named server ${quote(String(wrong))}, but the tool is of ${name}.`]

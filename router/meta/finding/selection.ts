@@ -1,5 +1,5 @@
 /** Reads `select:a,b`: several tools by their paths or names in one query. Pure. */
-import { lettersOf } from '../../../core/catalog/names.ts'
+import { nameLetters } from '../../../core/catalog/names.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
 import { nearlyNamed } from '../calling/find-called.ts'
@@ -66,8 +66,8 @@ export function isMissingPath(work: Pick<Work, 'catalog' | 'once'>, query: strin
   const isFound = [path, query].some(name =>
     toolsNamed(work, name).some(({ server }) => isShown(catalog, server)),
   )
-  const letters = lettersOf(path)
-  return !isFound && !catalog.prompts.some(prompt => lettersOf(prompt.path) === letters)
+  const letters = nameLetters(path)
+  return !isFound && !catalog.prompts.some(prompt => nameLetters(prompt.path) === letters)
 }
 
 /**
