@@ -9,6 +9,7 @@ import { type AccessMetrics, createAccessMetrics } from './access-metrics.ts'
 import { createCallMetrics, MAX_SERVER_SERIES } from './call-metrics.ts'
 import type { CallRecord, RouterObserver, ScriptRecord } from './observer.ts'
 import { createScriptMetrics } from './script-metrics.ts'
+import { createSemanticMetrics, type SemanticMetrics } from './semantic/semantic-metrics.ts'
 import { createTokenSums, type TokenUses } from './token-use.ts'
 import type { PoolMemberStatus } from './upstream/pool-member.ts'
 import type { WaitOutcome } from './waking/wake-requests.ts'
@@ -20,6 +21,7 @@ export type RouterMetrics = Omit<RouterObserver, 'called' | 'searched' | 'missed
   searched(durationMs: number, hits: number): void
   scriptRan(record: Omit<ScriptRecord, 'by'>): void
   readonly access: AccessMetrics
+  readonly semantic: SemanticMetrics
   registry: Registry
   /** A new catalog was swapped in after `durationMs` of building. */
   reloaded(catalog: CatalogFacts, durationMs: number): void
@@ -83,6 +85,7 @@ export function createRouterMetrics(
     ...tokenMetrics(registry),
     ...createScriptMetrics(registry),
     access: createAccessMetrics(registry),
+    semantic: createSemanticMetrics(registry),
   }
 }
 

@@ -1,6 +1,7 @@
 /** The catalogs of users with lists of their own: built once for equal lists, kept up to date, and bounded. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { Registry } from 'prom-client'
 import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { createLog } from '../core/log.ts'
 import { createCaller } from '../core/mcp/caller.ts'
@@ -10,6 +11,7 @@ import { createManualClock } from '../test/support/manual-clock.ts'
 import { buildCatalog, type Catalog } from './catalog/catalog.ts'
 import { OwnCatalogs } from './own-catalogs.ts'
 import { createSemantic } from './semantic/semantic.ts'
+import { createSemanticMetrics } from './semantic/semantic-metrics.ts'
 import { createNewest } from './source/newest.ts'
 
 const person = (name: string): Identity => ({ ...ANONYMOUS, id: name, kind: 'token', subject: name })
@@ -23,7 +25,8 @@ function start(t: TestContext, room?: number) {
   const lists = new Map<string, ServerCatalog>()
   const lines: string[] = []
   const log = createLog({ level: 'trace', destination: { write: line => void lines.push(line) } })
-  const semantic = createSemantic({ log, clock, onVectors() {}, onMissed() {} })
+  const metrics = createSemanticMetrics(new Registry())
+  const semantic = createSemantic({ log, clock, onVectors() {}, metrics })
   const served = createNewest<Catalog>()
   const pool = {
     listsOf: (_server: string, { subject }: Identity) => lists.get(subject),

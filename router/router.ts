@@ -23,13 +23,7 @@ import type { RouterObserver } from './observer.ts'
 import { OwnCatalogs } from './own-catalogs.ts'
 import { openPorts, type Ports } from './ports.ts'
 import { createRequestLog } from './request-log.ts'
-import {
-  createSemantic,
-  type SearchStatus,
-  type Semantic,
-  type SemanticDependencies,
-} from './semantic/semantic.ts'
-import { semanticMetrics } from './semantic/semantic-metrics.ts'
+import { createSemantic, type SearchStatus, type SemanticDependencies } from './semantic/semantic.ts'
 import type { CallsForSidecars } from './source/catalog-index.ts'
 import { createNewest } from './source/newest.ts'
 import type { Source } from './source/source.ts'
@@ -145,13 +139,13 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const hasConsole = options.console !== undefined || admin?.console !== undefined
   const feed = hasConsole ? createConsoleFeed(clock, () => pool.status()) : undefined
   const observer = observe(metrics, audit, options, feed)
-  const semantic: Semantic = createSemantic({
+  const semantic = createSemantic({
     dependencies: options.semantic,
     log,
     clock,
     onVectors: () => swaps.refresh(),
     onOwnVectors: () => own.renew(),
-    onMissed: semanticMetrics(metrics.registry, () => semantic.status().pending).missed,
+    metrics: metrics.semantic,
   })
   if (options.search) semantic.adopt(options.search)
   const own = new OwnCatalogs({ served, pool, semantic, clock, log })

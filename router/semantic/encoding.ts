@@ -8,6 +8,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
 import { DocumentVectors } from './document-vectors.ts'
 import { createQueryEncoder, type Missed } from './query-encoder.ts'
+import type { SemanticMetrics } from './semantic-metrics.ts'
 
 /** The model may be downloaded, and the service may come back, at any time. */
 const OPEN_AGAIN_MS = 10_000
@@ -32,8 +33,7 @@ export type EncodingOptions = {
   onOwnVectors: () => void
   /** Called when the result of `trouble` may have changed. */
   onTrouble: () => void
-  /** Called when a search had to do without the vector of its query. */
-  onMissed: (why: Missed) => void
+  metrics: Pick<SemanticMetrics, 'missed'>
 }
 
 type Opened = { encoder: SentenceEncoder; documents: DocumentVectors; encodeQuery: QueryEncoder }
@@ -159,7 +159,7 @@ export class Encoding {
 
   /** Logs only the first of several misses in a row. */
   #answered(missed: Missed | undefined): void {
-    if (missed) this.#options.onMissed(missed)
+    if (missed) this.#options.metrics.missed(missed)
     if (missed && !this.#missing)
       this.#options.log.warn({ why: missed }, 'no vector for a query in time; searching by words alone')
     this.#missing = missed !== undefined

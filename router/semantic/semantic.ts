@@ -9,7 +9,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { QueryEncoder } from '../meta/meta-tool.ts'
 import { Encoding, type EncodingOptions } from './encoding.ts'
 import { type OpenCache, openEndpoint, QUERY_TIMEOUT_MS } from './endpoint.ts'
-import type { Missed } from './query-encoder.ts'
+import type { SemanticMetrics } from './semantic-metrics.ts'
 
 /** What the router's owner provides for search by meaning. */
 export type SemanticDependencies = {
@@ -42,7 +42,7 @@ export type SemanticOptions = {
   onVectors: () => void
   /** Called when `equipOwn` has something new to add. Absent: it is not used. */
   onOwnVectors?: () => void
-  onMissed: (why: Missed) => void
+  metrics: SemanticMetrics
 }
 
 export type Semantic = {
@@ -67,7 +67,7 @@ type Off = { kind: 'off'; reason: string }
 type EncoderChoice = { kind: 'endpoint'; url: string; model: string; apiKey?: string } | { kind: 'embedded' }
 
 export function createSemantic(options: SemanticOptions): Semantic {
-  const { log, clock = systemClock, dependencies } = options
+  const { log, clock = systemClock, dependencies, metrics } = options
   let wanted: EncoderChoice | Off = { kind: 'off', reason: 'there is no catalog yet' }
   let encoding: Encoding | undefined
   let served: Catalog | undefined
@@ -82,6 +82,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
   }
 
   const status = () => statusOf(wanted, encoding, served)
+  metrics.watchPending(() => status().pending)
 
   /** Logs every change of the status once it is known. */
   function logStatus(): void {
@@ -99,8 +100,8 @@ export function createSemantic(options: SemanticOptions): Semantic {
     wanted = next
     const last = encoding?.close()
     if (last) ending.add(last.finally(() => ending.delete(last)))
-    const { onVectors, onOwnVectors = () => {}, onMissed } = options
-    const shared = { log, clock, vectorsOf, onVectors, onOwnVectors, onTrouble: logStatus, onMissed }
+    const { onVectors, onOwnVectors = () => {} } = options
+    const shared = { log, clock, vectorsOf, onVectors, onOwnVectors, onTrouble: logStatus, metrics }
     encoding =
       next.kind === 'off' || !dependencies
         ? undefined

@@ -7,7 +7,6 @@ import { parse } from 'yaml'
 import { createBridgeMetrics } from '../../bridge/metrics.ts'
 import { createOperatorMetrics } from '../../operator/runtime/operator-metrics.ts'
 import { createRouterMetrics } from '../../router/metrics.ts'
-import { semanticMetrics } from '../../router/semantic/semantic-metrics.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { alertRules, dashboards, metricsIn, panels } from './shipped.ts'
 
@@ -19,7 +18,6 @@ const router = createRouterMetrics(
   () => [],
   () => [],
 )
-semanticMetrics(router.registry, () => 0)
 const bridge = createBridgeMetrics()
 const exported = [
   ...[router, createOperatorMetrics(clock)].flatMap(({ registry }) =>
