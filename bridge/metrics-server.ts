@@ -1,8 +1,7 @@
 /** Serves a bridge's metrics on a separate port, without TLS and bearer token: a NetworkPolicy restricts who can read them. */
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listenOn } from '../core/addresses.ts'
+import { listen } from '../core/addresses.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { METRICS_TYPE } from './metrics.ts'
@@ -25,10 +24,7 @@ export async function serveMetrics(
   })
   server.maxConnections = MAX_CONNECTIONS
   try {
-    await listenOn(host, host => {
-      server.listen({ host, port })
-      return once(server, 'listening')
-    })
+    await listen(server, host, port)
   } catch (error) {
     log.warn({ port, error: messageOf(error) }, 'no metrics: the port cannot be used')
     return { port: undefined, close() {} }

@@ -1,6 +1,6 @@
 /** The probe command of pods: checks that an HTTP server speaks MCP. */
 import { messageOf } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../core/json.ts'
 import {
   LEGACY_VERSIONS,
   META_CLIENT_CAPABILITIES,
@@ -99,12 +99,8 @@ async function readResult(response: Response): Promise<boolean> {
 }
 
 function isResult(text: string): boolean {
-  try {
-    const message: unknown = JSON.parse(text)
-    return isObject(message) && message.jsonrpc === '2.0' && isObject(message.result)
-  } catch {
-    return false
-  }
+  const message = tryParseJson(text)
+  return isObject(message) && message.jsonrpc === '2.0' && isObject(message.result)
 }
 
 /** Ends the session that the probe opened. */

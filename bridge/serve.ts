@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { listenOn } from '../core/addresses.ts'
+import { listen } from '../core/addresses.ts'
 import { type Clock, delay } from '../core/async.ts'
-import { Fault, messageOf } from '../core/errors.ts'
 import { CLOSING_RESPONSE } from '../core/mcp/protocol/closing-header.ts'
 import { watchConnections } from '../core/mcp/server/connections.ts'
 import { watchQuiet } from '../core/mcp/server/quiet.ts'
@@ -50,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
   http.maxConnections = MAX_CONNECTIONS
   const connections = watchConnections(http, clock)
   const quiet = watchQuiet(http, clock)
-  await listen(http, options)
+  await listen(http, options.host, options.port)
   const { port } = http.address() as AddressInfo
   async function close(drainMs: number): Promise<void> {
     site.drain()
@@ -87,17 +86,6 @@ function createHttp(options: ServeOptions, timeouts: object, site: Site): Server
   const server = createTlsServer({ ...timeouts, ...certificate, minVersion: MIN_TLS_VERSION }, receive)
   followCertificate(server, tlsFolder, certificate, options)
   return server
-}
-
-async function listen(http: Server, { host, port }: ServeOptions): Promise<void> {
-  try {
-    await listenOn(host, host => {
-      http.listen({ host, port })
-      return once(http, 'listening')
-    })
-  } catch (cause) {
-    throw new Fault('unavailable', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
-  }
 }
 
 /** How many connections are open. */

@@ -1,7 +1,8 @@
 /** Measures what a session of an agent costs: replays the tasks of a file as agents of a profile work, and counts the tokens. */
 import * as z from 'zod'
 import type { Profile } from '../core/catalog/router-config.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts'
+import { sum } from '../core/sum.ts'
 import { toolText } from '../core/tokens.ts'
 import { PROFILES } from '../router/meta/profiles/profiles.ts'
 import type { NamedCall } from '../router/meta/wording/profile-words.ts'
@@ -80,13 +81,13 @@ export async function replaySession(
     )
     if (result.isError === true) answers.error.push(answerText(result))
   }
-  const sum = async (texts: readonly string[]) => (await count(texts)).reduce((total, one) => total + one, 0)
-  const definitions = await sum(listed.map(toolText))
+  const tokensOf = async (texts: readonly string[]) => sum(await count(texts))
+  const definitions = await tokensOf(listed.map(toolText))
   const [discovery, schema, error] = await Promise.all(
-    [answers.discovery, answers.schema, answers.error].map(sum),
+    [answers.discovery, answers.schema, answers.error].map(tokensOf),
   )
   const costs = { definitions, discovery: discovery ?? 0, schema: schema ?? 0, error: error ?? 0 }
-  const total = Object.values(costs).reduce((all, one) => all + one, 0)
+  const total = sum(Object.values(costs))
   return { profile, ...costs, total, missed }
 }
 
@@ -94,20 +95,12 @@ type Found = { path: string; hasSchema: boolean }
 
 /** The tools of a search's answer, in the form of any profile. */
 function readFound(text: string): Found[] {
-  const answer = parsed(text)
+  const answer = tryParseJson(text)
   const tools = isObject(answer) && Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []
   return tools.map(({ tool_path, name, serverId, toolName, input_schema }) => ({
     path: String(tool_path ?? name ?? `${serverId}:${toolName}`),
     hasSchema: isObject(input_schema) && !JSON.stringify(input_schema).includes('"$comment":"folded'),
   }))
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 type ListedTool = { name: string; description?: JsonValue; inputSchema?: JsonValue }

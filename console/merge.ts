@@ -6,6 +6,7 @@ import type {
   ConsoleState,
   Quantiles,
 } from '../core/console/shapes.ts'
+import { sum } from '../core/sum.ts'
 import { type Known, listsVersion, MAX_CALLS, MAX_LONG, MAX_POINTS, NO_DATA } from './live.ts'
 
 /** `routers`: by the names of their pods. Quantiles cannot be added up, so the slowest router's are shown. */
@@ -124,10 +125,6 @@ function addedUp(a: ConsolePoint, b: ConsolePoint): ConsolePoint {
 function slower(a: Quantiles | undefined, b: Quantiles | undefined): Quantiles | undefined {
   if (!a || !b) return a ?? b
   return { p50: Math.max(a.p50, b.p50), p95: Math.max(a.p95, b.p95) }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }
 
 /** Undefined if no value is known. */

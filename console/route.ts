@@ -1,4 +1,5 @@
 /** The page that is shown: `#/servers/memory?tab=log` is the page `servers`, the item `memory`, and the choice `tab=log`. Pure. */
+import { percentDecoded } from '../core/percent-decoded.ts'
 
 export type Route = { page: string; item?: string; chosen: Readonly<Record<string, string>> }
 
@@ -23,7 +24,7 @@ export function readRoute(hash: string): Route & { page: Page } {
   const page = PAGES.find(known => known === named) ?? 'overview'
   const item = rest.join('/')
   const chosen = Object.fromEntries(new URLSearchParams(query))
-  return item === '' ? { page, chosen } : { page, item: decoded(item), chosen }
+  return item === '' ? { page, chosen } : { page, item: percentDecoded(item) ?? item, chosen }
 }
 
 /** Leaves out empty choices. */
@@ -31,12 +32,4 @@ export function hashOf({ page, item, chosen = {} }: Partial<Route> & { page: Pag
   const query = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value !== '')).toString()
   const place = item === undefined ? '' : `/${encodeURIComponent(item.toWellFormed())}`
   return `#/${page}${place}${query === '' ? '' : `?${query}`}`
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -1,6 +1,7 @@
 /** The model of a form for a JSON Schema: its fields, what was typed into them, and the resulting value. Pure. */
 import { exactJson, isRounded } from '../core/exact-json.ts'
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { percentDecoded } from '../core/percent-decoded.ts'
 
 type Texts = { description?: string; title?: string }
 
@@ -152,19 +153,11 @@ function referenced(root: JsonObject, reference: string): JsonObject | undefined
   const steps = reference.slice(2).split('/').filter(Boolean)
   let part: JsonValue | undefined = root
   for (const step of steps) {
-    const key = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = (percentDecoded(step) ?? step).replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(part)) part = part[Number(key)]
     else part = isObject(part) && Object.hasOwn(part, key) ? part[key] : undefined
   }
   return isObject(part) ? part : undefined
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** An empty form. It contains required objects, so that their fields are shown. */

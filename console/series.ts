@@ -1,5 +1,6 @@
 /** The charts of the metrics page: which lines each of them has, and advice on how to react to them. Pure. */
 import type { ConsolePoint } from '../core/console/shapes.ts'
+import { sum } from '../core/sum.ts'
 
 export type Line = {
   label: string
@@ -106,7 +107,7 @@ export function chartsOf(points: readonly ConsolePoint[]): Chart[] {
 }
 
 function total(calls: Readonly<Record<string, number>>): number {
-  return Object.values(calls).reduce((sum, one) => sum + one, 0)
+  return sum(Object.values(calls))
 }
 
 /** Includes calls that the client cancelled, which are not failures. */

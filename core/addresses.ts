@@ -1,4 +1,7 @@
 /** The addresses that servers listen on, and the addresses of the clients that connect to them. */
+import { once } from 'node:events'
+import type { Server } from 'node:net'
+import { Fault, messageOf } from './errors.ts'
 
 /** The host that stands for all addresses, of IPv6 and of IPv4. */
 export const ANY_ADDRESS = '::'
@@ -16,6 +19,18 @@ export async function listenOn(host: string, listen: (host: string) => Promise<u
     const { code = '' } = error as NodeJS.ErrnoException
     if (host !== ANY_ADDRESS || !NO_IPV6.includes(code)) throw error
     await listen(ANY_IPV4)
+  }
+}
+
+/** Resolves when the server listens. Throws Fault `unavailable` if it cannot, for example because the port is taken. */
+export async function listen(server: Server, host: string, port: number): Promise<void> {
+  try {
+    await listenOn(host, host => {
+      server.listen({ host, port })
+      return once(server, 'listening')
+    })
+  } catch (cause) {
+    throw new Fault('unavailable', `Cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -2,6 +2,7 @@
 import { type BlockList, isIP, isIPv6 } from 'node:net'
 import { Fault } from './errors.ts'
 import { blockList, isAddressRange, isLoopback } from './host-guard.ts'
+import { percentDecoded } from './percent-decoded.ts'
 
 export type HttpProxy = {
   /** `http://proxy.example.com:3128` */
@@ -86,11 +87,9 @@ function parse(value: string): URL | undefined {
 }
 
 function decoded(name: string, text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw new Fault('bad_request', `${name} has a user name or password that is not encoded as in a URL`)
-  }
+  const plain = percentDecoded(text)
+  if (plain !== undefined) return plain
+  throw new Fault('bad_request', `${name} has a user name or password that is not encoded as in a URL`)
 }
 
 function basic(username: string, password: string): string {

@@ -270,7 +270,6 @@ export const auditOverflow = z
   )
 
 export type GatewayAuth = NonNullable<z.output<typeof auth>>
-export type JwtIssuer = GatewayAuth['jwt'][number]
 export type AccessRuleSpec = z.output<typeof accessRules>[number]
 export type AccessSubject = z.output<typeof subject>
 export type RateLimitSpec = z.output<typeof rateLimits>[number]

@@ -7,6 +7,7 @@ import type { ServerCatalog } from '../core/catalog/server-catalog.ts'
 import { changesForStatus, type ToolChanges } from '../core/catalog/tool-changes.ts'
 import type { Problem } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { sum } from '../core/sum.ts'
 import type { ToolRoute } from '../router/catalog/server-part.ts'
 import type { SearchStatus } from '../router/semantic/semantic.ts'
 import type { TokenUses } from '../router/token-use.ts'
@@ -145,8 +146,4 @@ function serverLine(
       .map(({ tool, tokens }) => ({ name: tool, tokens }))
       .sort((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1)),
   }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
 }

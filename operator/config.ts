@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { modelFileOf } from '../core/encoder/model-place.ts'
 import { Fault } from '../core/errors.ts'
 import { isAddressRange } from '../core/host-guard.ts'
+import { tryParseJson } from '../core/json.ts'
 import type { LogLevel } from '../core/log.ts'
 import { clusterProxies, type ProxyFor } from '../core/proxies.ts'
 import { type TracingChoice, tracingSettings } from '../core/tracing.ts'
@@ -207,19 +208,11 @@ const json = <Schema extends z.ZodType>(schema: Schema, defaultValue: '{}' | '[]
     .string()
     .default(defaultValue)
     .transform((text, context): z.output<Schema> => {
-      const parsed = schema.safeParse(jsonOf(text))
+      const parsed = schema.safeParse(tryParseJson(text))
       if (parsed.success) return parsed.data
       context.addIssue({ code: 'custom', message })
       return z.NEVER
     })
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const permitted = z.strictObject({
   podFields: z.array(z.enum(POWERFUL_FIELDS as [string, ...string[]])).default([]),

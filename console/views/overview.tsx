@@ -1,5 +1,6 @@
 /** The start page: what the tools cost, what needs attention, and how to connect. */
 import type { ConsoleGateway, ConsolePoint, ConsoleState } from '../../core/console/shapes.ts'
+import { sum } from '../../core/sum.ts'
 import { count, counted, plain, saving } from '../format.ts'
 import { pointsOf } from '../points.ts'
 import { type ServerProblem, serverProblems } from '../server-problems.ts'
@@ -107,15 +108,15 @@ function Attention({ wrong }: { wrong: readonly ServerProblem[] }) {
 
 function Recent({ points }: { points: readonly ConsolePoint[] }) {
   const last = pointsOf('15m', points, [])
-  const sum = ({ calls }: ConsolePoint) => Object.values(calls).reduce((total, one) => total + one, 0)
-  const wrong = (point: ConsolePoint) => sum(point) - (point.calls.ok ?? 0) - (point.calls.cancelled ?? 0)
+  const all = ({ calls }: ConsolePoint) => sum(Object.values(calls))
+  const wrong = (point: ConsolePoint) => all(point) - (point.calls.ok ?? 0) - (point.calls.cancelled ?? 0)
   const bars = Array.from({ length: (SPARK_MINUTES * 60) / 5 / POINTS_PER_BAR }, (_none, at) => {
     const end = last.length - ((SPARK_MINUTES * 60) / 5 - (at + 1) * POINTS_PER_BAR)
     return last.slice(Math.max(0, end - POINTS_PER_BAR), Math.max(0, end))
   })
-  const values = bars.map(bar => bar.reduce((total, point) => total + sum(point), 0))
-  const bad = bars.map(bar => bar.reduce((total, point) => total + wrong(point), 0))
-  const [total, failed] = [values, bad].map(all => all.reduce((a, b) => a + b, 0)) as [number, number]
+  const values = bars.map(bar => sum(bar.map(all)))
+  const bad = bars.map(bar => sum(bar.map(wrong)))
+  const [total, failed] = [sum(values), sum(bad)]
   const summary = `${counted(total, 'call')}, ${failed === 0 ? 'none' : count(failed)} with an error`
   return (
     <div class="recent">

@@ -1,6 +1,6 @@
 /** Shows what an agent gets for a query, exactly as it gets it, and why each hit has its rank. */
 import { useEffect, useState } from 'preact/hooks'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, tryParseJson } from '../../core/json.ts'
 import { count, duration, plain } from '../format.ts'
 import { listsVersion } from '../live.ts'
 import { request, searchIn } from '../mcp.ts'
@@ -180,10 +180,6 @@ async function searched(store: Store, profile: string, query: string, limit: num
 
 /** Indents JSON for people. Tokens are counted in the original text. */
 function pretty(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? JSON.stringify(value satisfies JsonObject, null, 2) : text
-  } catch {
-    return text
-  }
+  const value = tryParseJson(text)
+  return isObject(value) ? JSON.stringify(value, null, 2) : text
 }

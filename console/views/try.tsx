@@ -1,7 +1,7 @@
 /** Calls a tool as an agent does: through the meta-tools, with the same checks, and with the questions of its server. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ConsoleCall, ConsoleToolDetail } from '../../core/console/shapes.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts'
 import { duration, plain } from '../format.ts'
 import { listsVersion } from '../live.ts'
 import { CLIENT_LABEL, callIn } from '../mcp.ts'
@@ -166,11 +166,7 @@ function call(
 
 /** A draft of the arguments in the URL, which always has those of the form; an empty draft if it has none. */
 function draftFromUrl({ route }: Store, field: ReturnType<typeof formOf>) {
-  try {
-    const given: unknown = JSON.parse(route.value.chosen.args ?? '')
-    if (isObject(given)) return draftOf(field, given)
-  } catch {
-    // Arguments that are not valid JSON, for example in a URL that was typed by hand, are ignored.
-  }
-  return emptyDraft(field)
+  // Arguments that are not valid JSON, for example in a URL that was typed by hand, are ignored.
+  const given = tryParseJson(route.value.chosen.args ?? '')
+  return isObject(given) ? draftOf(field, given) : emptyDraft(field)
 }

@@ -2,7 +2,7 @@
 import type { GatewayAuth } from '../../crds/access.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Problem } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../json.ts'
 import { ownValue } from '../own-value.ts'
 import type { Revocation } from './access-config.ts'
 import type { ConfigMapValues } from './endpoint.ts'
@@ -61,12 +61,8 @@ function readKey(
 
 /** Parses a JSON Web Key Set (RFC 7517, section 5). */
 function readKeySet(text: string, path: string, problems: Problem[]): { jwks?: JsonObject } {
-  try {
-    const jwks: unknown = JSON.parse(text)
-    if (isObject(jwks) && Array.isArray(jwks.keys)) return { jwks }
-  } catch {
-    // Reported below, like JSON that is not a key set.
-  }
+  const jwks = tryParseJson(text)
+  if (isObject(jwks) && Array.isArray(jwks.keys)) return { jwks }
   problems.push({
     reason: REASON.invalid,
     path,

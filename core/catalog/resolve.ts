@@ -5,6 +5,7 @@ import { API_VERSION } from '../../crds/object-meta.ts'
 import { parseBytes, parseDuration } from '../../crds/quantity.ts'
 import type { McpScript } from '../../crds/script.ts'
 import type { McpServer } from '../../crds/server.ts'
+import { compare } from '../compare.ts'
 import type { Problem } from '../errors.ts'
 import { acceptCallers, acceptGateway, acceptServer, type Placement } from './accept.ts'
 import type { AccessConfig } from './access-config.ts'
@@ -285,8 +286,4 @@ function stricter(a: Payloads, b: Payloads): Payloads {
 
 function namespaceOf(resource: McpServer | McpGateway | McpScript): string {
   return resource.metadata.namespace ?? DEFAULT_NAMESPACE
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,6 +1,6 @@
 /** Failed requests to the API server, as faults with the server's own status and reason. */
 import { Fault, type FaultCode, messageOf } from '../errors.ts'
-import { isObject, type JsonValue } from '../json.ts'
+import { isObject, type JsonValue, tryParseJson } from '../json.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000
 /** Limit of what a server's Retry-After can demand. */
@@ -62,7 +62,7 @@ export function isRefused(error: unknown): error is ApiError {
 
 /** The error for an HTTP answer. The body is a `Status`, unless a proxy in between answered. `retryAfter` is the header, in seconds. */
 export function errorOfAnswer(status: number, body: string, retryAfter?: string): ApiError {
-  const parsed = parse(body)
+  const parsed = tryParseJson(body)
   const seconds = retryAfter === undefined ? undefined : Number.parseFloat(retryAfter)
   return errorOfStatus(isObject(parsed) ? parsed : { message: body }, status, seconds)
 }
@@ -108,14 +108,6 @@ function isRetryable(status: number, reason: string): boolean {
   return (
     status === 0 || status >= 500 || status === TOO_MANY_REQUESTS || status === 410 || reason === 'Conflict'
   )
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function clip(text: string): string {

@@ -5,10 +5,11 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { listen } from '../../core/addresses.ts'
 import type { Clock } from '../../core/async.ts'
 import { CONSOLE_HEADERS, foreignPage, isLoopbackName, noActionOf } from '../../core/console/guarded.ts'
 import { type ConsolePage, fileOf } from '../../core/console/page.ts'
-import { Fault, messageOf } from '../../core/errors.ts'
+import { Fault } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { ClusterView, GatewayPlace } from './cluster-view.ts'
 import { forwardData, forwardMcp } from './forward.ts'
@@ -47,12 +48,7 @@ export async function serveConsole(options: ConsoleServerOptions): Promise<Conso
     answer(request, response).catch(error => fail(error, response, options.log))
   })
   server.maxConnections = MAX_CONNECTIONS
-  try {
-    server.listen(options.port, HOST)
-    await once(server, 'listening')
-  } catch (cause) {
-    throw new Fault('unavailable', `Cannot listen on port ${options.port}: ${messageOf(cause)}`, { cause })
-  }
+  await listen(server, HOST, options.port)
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

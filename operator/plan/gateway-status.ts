@@ -2,6 +2,7 @@
 import type { RouterConfig, ServerState } from '../../core/catalog/router-config.ts'
 import { routerScale } from '../../core/catalog/router-scale.ts'
 import type { Problem } from '../../core/errors.ts'
+import { sum } from '../../core/sum.ts'
 import { CONDITION, REASON } from '../../crds/conditions.ts'
 import type { McpGateway } from '../../crds/gateway.ts'
 import type { McpServer } from '../../crds/server.ts'
@@ -92,8 +93,8 @@ function fieldsOf(world: GatewayWorld, config: RouterConfig): Omit<GatewayPlanSt
     observedGeneration: generationOf(gateway),
     url: `http://${gatewayObjectName(name)}.${namespace}.svc/mcp`,
     servers: { selected: selected.length, ready: selected.filter(isReady).length },
-    tools: sum(shown.map(({ status }) => status?.tools?.count)),
-    tokens: tokensOf(sum(shown.map(({ status }) => status?.tools?.tokens)), world.exposedTokens),
+    tools: sum(shown.map(({ status }) => status?.tools?.count ?? 0)),
+    tokens: tokensOf(sum(shown.map(({ status }) => status?.tools?.tokens ?? 0)), world.exposedTokens),
     ...(world.search && { search: world.search }),
     ...(generation !== undefined && { generation }),
     routers,
@@ -177,10 +178,6 @@ function isReady({ status }: McpServer): boolean {
   return (
     status?.conditions?.some(({ type, status }) => type === CONDITION.ready && status === 'True') ?? false
   )
-}
-
-function sum(counts: (number | undefined)[]): number {
-  return counts.reduce<number>((total, count) => total + (count ?? 0), 0)
 }
 
 function generationOf({ metadata }: McpGateway): number {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Fault, messageOf } from '../../core/errors.ts'
+import { ANY_ADDRESS, listen } from '../../core/addresses.ts'
 import type { Log } from '../../core/log.ts'
 import type { OperatorMetrics } from './operator-metrics.ts'
 
@@ -29,12 +29,7 @@ export async function serveHealth(options: ServeOptions): Promise<HealthServer> 
     })
   })
   server.maxConnections = MAX_CONNECTIONS
-  try {
-    server.listen(options.port)
-    await once(server, 'listening')
-  } catch (cause) {
-    throw new Fault('unavailable', `Cannot listen on port ${options.port}: ${messageOf(cause)}`, { cause })
-  }
+  await listen(server, ANY_ADDRESS, options.port)
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

@@ -8,7 +8,7 @@ import type { KeyState } from '../../core/catalog/access-verdicts.ts'
 import { deadline } from '../../core/deadline.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { createHostGuard, type HostGuard, type HostRules } from '../../core/host-guard.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { createOutbound } from '../../core/outbound.ts'
@@ -209,11 +209,7 @@ async function fetchJson(uri: string, { agent, clock, guard }: Web): Promise<Jso
 }
 
 function readObject(text: string, { host }: URL): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value)) return value
-  } catch {
-    // Reported like any other text that is not an object.
-  }
+  const value = tryParseJson(text)
+  if (isObject(value)) return value
   throw new Fault('invalid_data', `The answer of ${host} is not JSON`)
 }

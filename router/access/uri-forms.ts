@@ -1,4 +1,5 @@
 /** What a URI may mean to a server: decoded, normalized and in other spellings, so that a rule covers all of them. Pure. */
+import { percentDecoded } from '../../core/percent-decoded.ts'
 
 export type UriForms = {
   /** The URI, and what it decodes to step by step: each must be allowed. */
@@ -25,7 +26,7 @@ export function formsOf(uri: string): UriForms | undefined {
 /** The forms of a pattern that denies, to be compared with `meant`. */
 export function deniedForms(pattern: string): string[] {
   const lower = pattern.normalize('NFKC').toLowerCase()
-  const decoded = decode(lower)
+  const decoded = percentDecoded(lower)
   return decoded === undefined || decoded === lower ? [lower] : [lower, decoded.toLowerCase()]
 }
 
@@ -35,21 +36,12 @@ function decodings(uri: string): string[] | undefined {
   const forms = [uri]
   for (let step = 0; step <= DECODINGS; step++) {
     const last = forms.at(-1) as string
-    const decoded = decode(last)
+    const decoded = percentDecoded(last)
     if (decoded === undefined) return undefined
     if (decoded === last) return forms
     forms.push(decoded)
   }
   return undefined
-}
-
-function decode(text: string): string | undefined {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** What a URL is taken for: as it is parsed (WHATWG), and without credentials, port, query and fragment, with paths as file systems read them. */
@@ -58,7 +50,7 @@ function meaningsOf(form: string): string[] {
   if (!url) return []
   const { protocol, hostname } = url
   const host = hostname.replace(/\.$/, '')
-  const path = decode(url.pathname) ?? url.pathname
+  const path = percentDecoded(url.pathname) ?? url.pathname
   const paths = [path, path.replaceAll(/;[^/]*/g, '')].flatMap(one => {
     const single = one.replaceAll(/\/{2,}/g, '/')
     return [one, single, single.replace(/(?<=.)\/$/, '')]

@@ -1,10 +1,11 @@
 /** The calls that the console shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SCRIPTS } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { grownBytes, longText } from '../../test/support/memory.ts'
-import type { RecordedRequest } from '../observer.ts'
+import type { RecordedRequest, ScriptRecord } from '../observer.ts'
 import { createCalls, type KeptCall } from './calls.ts'
 
 const numbersOf = (kept: KeptCall[]) => kept.map(({ call }) => call.seq)
@@ -84,5 +85,18 @@ test('a refused call is kept with why it was refused', () => {
       'Its caller needs a token with the scopes files:write files:read.',
       'The gateway refused it before it was sent: its arguments do not fit the tool.',
     ],
+  )
+})
+
+test('of reviewed scripts whose call is not recorded yet, only the oldest are forgotten', () => {
+  const calls = createCalls(createManualClock(5))
+  const by = byTool('execute_mcp_tool')
+  const script = { outcome: 'ok', calls: 2, toolsMs: 1, totalMs: 2, keptTokens: 3, by } as ScriptRecord
+  for (let n = 0; n <= 100; n++) calls.scriptRan({ ...script, id: `run-${n}`, reviewed: `script-${n}` })
+  for (const n of [0, 1, 99, 100])
+    calls.called({ ...FAILED, outcome: 'ok', by, server: SCRIPTS, tool: `script-${n}` })
+  assert.deepEqual(
+    calls.after(0).map(({ call }) => call.ran?.id),
+    [undefined, 'run-1', 'run-99', 'run-100'],
   )
 })

@@ -1,6 +1,7 @@
 /** Keeps the last calls of a router. Arguments and results are stored separately, and only if the manifests allow it. */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/async.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { SCRIPTS } from '../../core/catalog/router-config.ts'
 import type { ConsoleCall, ConsolePayload } from '../../core/console/shapes.ts'
 import { cut } from '../../core/cut.ts'
@@ -132,11 +133,10 @@ type Ran = NonNullable<ConsoleCall['ran']>
 
 /** A reviewed script is recorded when it ends, and right after that as the tool that was called: this joins both to one call. */
 function createRuns() {
-  const runs = new Map<string, Ran[]>()
+  const runs = new BoundedMap<readonly Ran[]>(MAX_RUNS)
   const keyOf = (name = '', parent = '') => `${parent} ${name}`
   return {
     add(name: string, parent: string | undefined, ran: Ran): void {
-      if (runs.size >= MAX_RUNS) runs.clear()
       const key = keyOf(name, parent)
       runs.set(key, [...(runs.get(key) ?? []), ran].slice(-MAX_RUNS))
     },

@@ -4,7 +4,7 @@ import { peerAddress } from '../../core/addresses.ts'
 import type { Clock } from '../../core/async.ts'
 import { CONSOLE_HEADERS } from '../../core/console/guarded.ts'
 import { Fault } from '../../core/errors.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Identity } from '../../core/mcp/identity.ts'
 import { whenClosed } from '../../core/mcp/server/post-response.ts'
@@ -163,10 +163,6 @@ async function answered(
 
 /** The body as an object; an empty one if it is anything else: the answer then says what is missing. */
 function readBody(text: string | undefined): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text ?? '')
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = tryParseJson(text ?? '')
+  return isObject(value) ? value : {}
 }

@@ -4,7 +4,7 @@ import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../../core/async.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { RouterConfig } from '../../core/catalog/router-config.ts'
-import { isObject } from '../../core/json.ts'
+import { isObject, tryParseJson } from '../../core/json.ts'
 import type { McpRoute } from '../../core/mcp/server/handler.ts'
 import type { SignedSessions } from '../../core/mcp/server/session-ids.ts'
 import type { Gone } from './replicas.ts'
@@ -122,13 +122,9 @@ function bindingOf(method: string, body: string | undefined): Binding {
 }
 
 function messagesOf(body: string): unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    return Array.isArray(parsed) ? parsed : [parsed]
-  } catch {
-    // Invalid JSON is refused where the message is read.
-    return [undefined]
-  }
+  // Invalid JSON is refused where the message is read.
+  const parsed = tryParseJson(body)
+  return Array.isArray(parsed) ? parsed : [parsed]
 }
 
 /** Tools that a client activates are kept for its session. */

@@ -35,6 +35,7 @@ function start(settled: Promise<void> = Promise.resolve()) {
       unwritten,
       clock,
       log,
+      random: () => 1,
     }).then(() => {
       isOver = true
     })

@@ -2,7 +2,7 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { faultOf } from '../../deadline.ts'
 import { Fault } from '../../errors.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject, tryParseJson } from '../../json.ts'
 import { CLIENT_INFO } from '../protocol/envelope.ts'
 
 /** One answer, or one stream of messages. */
@@ -106,11 +106,7 @@ function sdkFault(cause: unknown): Fault {
 
 /** The JSON-RPC error in the body of a refusal, which the SDK quotes in its message. */
 function rejectionIn(message = ''): string | undefined {
-  try {
-    const body: unknown = JSON.parse(message.slice(message.indexOf('{')))
-    const error = isObject(body) ? body.error : undefined
-    return isObject(error) && typeof error.message === 'string' ? error.message : undefined
-  } catch {
-    return undefined
-  }
+  const body = tryParseJson(message.slice(message.indexOf('{')))
+  const error = isObject(body) ? body.error : undefined
+  return isObject(error) && typeof error.message === 'string' ? error.message : undefined
 }

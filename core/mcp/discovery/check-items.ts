@@ -2,6 +2,7 @@
 
 import { isDeeper } from '../../../crds/depth.ts'
 import type { InvalidItem, ToolDefinition } from '../../catalog/server-catalog.ts'
+import { compare } from '../../compare.ts'
 import { cut } from '../../cut.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts'
 import { wrongParamHeader } from '../protocol/param-headers.ts'
@@ -96,8 +97,4 @@ function sizeReason(item: JsonObject): string | undefined {
 /** Whether a value is nested deeper than MAX_DEPTH. */
 export function tooDeep(value: JsonValue | undefined): boolean {
   return isDeeper(value, MAX_DEPTH)
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,5 +1,6 @@
 /** Finds the names most similar to one that does not exist, for "did you mean". Pure. */
 import { fold, splitIdentifier } from '../../../core/catalog/identifiers.ts'
+import { compare } from '../../../core/compare.ts'
 import { editDistance } from '../../../crds/nearest.ts'
 
 const MAX_CHARACTERS = 200
@@ -24,7 +25,7 @@ export function nearestNames(wanted: string, names: Iterable<string>, limit: num
 type Near = { name: string; similarity: number }
 
 function bySimilarity(a: Near, b: Near): number {
-  return b.similarity - a.similarity || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+  return b.similarity - a.similarity || compare(a.name, b.name)
 }
 
 /** 1 minus the edit distance as a share of the longer name; case does not count. */

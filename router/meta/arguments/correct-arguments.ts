@@ -1,6 +1,6 @@
 /** Corrects common mistakes in arguments that violate the schema: only without loss, and only if they are valid afterwards. Pure. */
 import type { ErrorObject } from 'ajv'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../../core/json.ts'
 import { unescaped } from '../schemas/pointer.ts'
 import { onlyAlike } from './alike.ts'
 import { REPEATED } from './read-arguments.ts'
@@ -240,12 +240,8 @@ function parsedAs<T extends JsonValue>(
 ): T | undefined {
   if (isKind(value)) return value
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return undefined
-  try {
-    const parsed: unknown = JSON.parse(value)
-    return isKind(parsed) && !isTooDeep(parsed) ? parsed : undefined
-  } catch {
-    return undefined
-  }
+  const parsed = tryParseJson(value)
+  return isKind(parsed) && !isTooDeep(parsed) ? parsed : undefined
 }
 
 /** Steps of a JSON pointer. */

@@ -3,7 +3,7 @@
  * serialized again. Pure.
  */
 import { addRounded } from '../../../core/exact-json.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../../core/json.ts'
 import { sliceJson } from '../../../core/json-slice.ts'
 import type { McpRequest } from '../../../core/mcp/server/handler.ts'
 import { quote } from '../wording/sentences.ts'
@@ -36,12 +36,7 @@ export function objectIn({ value, text }: Given): GivenArguments | undefined {
 }
 
 function parsed(value: JsonValue | undefined): JsonValue | undefined {
-  if (typeof value !== 'string') return undefined
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
+  return typeof value === 'string' ? tryParseJson(value) : undefined
 }
 
 /** The path of the first number in arguments made from `given` that lost digits, or may have; undefined if there is none. */

@@ -2,6 +2,7 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { ownValue } from '../../../core/own-value.ts'
+import { percentDecoded } from '../../../core/percent-decoded.ts'
 
 const MAX_STEPS = 64
 const MAX_POINTER_CHARACTERS = 4_096
@@ -79,11 +80,7 @@ export function unescaped(step: string): string {
 
 /** Without percent-encoding, which pointers in URI fragments have; unchanged if it is malformed. */
 function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step)
-  } catch {
-    return step
-  }
+  return percentDecoded(step) ?? step
 }
 
 /** The part with the definitions that it refers to, directly or through others; definitions of its own are kept. */
