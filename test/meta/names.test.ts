@@ -38,7 +38,7 @@ for (const { profile, name, args } of TAKING)
     )
     assert.match(
       await refusal(fixture, name, args('forg:create_issue')),
-      /There is no server "forg"\. The nearest: forge:create_issue, wiki\. Or search with \w+\.$/,
+      /There is no server "forg"\. The nearest: forge:create_issue\. Or search with \w+\.$/,
     )
   })
 
@@ -130,13 +130,12 @@ test('the error for an unknown server names the nearest servers, with a tool of 
   const { start, refusal } = asking('hierarchical')
   const fixture = start({ ...SERVERS, forget: {}, forget2: {}, forget3: {} })
   const refusalOf = (tool_path: string) => refusal(fixture, 'execute_mcp_tool', { tool_path })
-  assert.match(
-    await refusalOf('wikki:nothing'),
-    /no server "wikki"\. The nearest: wiki, \w+, \w+\. Or search/,
-  )
+  assert.match(await refusalOf('wikki:nothing'), /no server "wikki"\. The nearest: wiki\. Or search/)
   assert.match(
     await refusalOf('forget4:show_board'),
     /The nearest: forget\d?, forget\d?, forget\d?, forge:show_board\./,
   )
   assert.match(await refusalOf('forg__show_board'), /no server "forg"\. The nearest: .*forge:show_board/)
+  assert.match(await refusalOf('zzz:show_board'), /no server "zzz"\. The nearest: forge:show_board\. Or/)
+  assert.match(await refusalOf('zzz:nothing'), /no server "zzz"\. Search with discover_mcp_tools\.$/)
 })

@@ -54,7 +54,7 @@ test('query and server narrow the list, the totals count everything visible', as
   assert.equal(byServer.total_resources, 3)
   const unknown = await fixture.call('list_mcp_resources', { server: 'wikki' })
   assert.equal(unknown.isError, true)
-  assert.match(unknown.content[0]?.text ?? '', /no server "wikki"\. The nearest: wiki, forge\./)
+  assert.match(unknown.content[0]?.text ?? '', /no server "wikki"\. The nearest: wiki\.$/)
   for (const wrong of [{ query: 5 }, { server: ['wiki'] }, { cursor: {} }]) {
     const { content, isError } = await fixture.call('list_mcp_resources', wrong)
     assert.equal(isError, true)

@@ -125,6 +125,10 @@ test('serverId is exact, serverName a fragment in any case', async () => {
     await refusal(fixture, 'mcp_search_tools', { query: 'issue', serverId: 'wik' }),
     /There is no server "wik"\. The nearest: wiki/,
   )
+  assert.equal(
+    await refusal(fixture, 'mcp_search_tools', { query: 'issue', serverId: 'zzz' }),
+    'There is no server "zzz". mcp_list_servers lists the servers.',
+  )
 })
 
 test('serverName selects what mcp_list_servers finds, and the answer says if that is nothing', async () => {

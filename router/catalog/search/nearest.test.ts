@@ -1,7 +1,7 @@
 /** Tests of the names that are offered for one that does not exist. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nearestNames } from './nearest.ts'
+import { nearestNames, SIMILAR } from './nearest.ts'
 
 const names = ['github:create_issue', 'github:create_branch', 'gitlab:create_issue', 'maps:geocode', 'x']
 
@@ -21,4 +21,19 @@ test('as many nearest names are offered as wanted, also for unusual names', () =
     assert.equal(nearestNames(odd, names, 3).length, 3)
   assert.deepEqual(nearestNames('x', ['x'], 3), ['x'])
   assert.deepEqual(nearestNames('x', [], 3), [])
+})
+
+test('on request only similar names are offered', () => {
+  const servers = ['calendar', 'forge', 'oldweather']
+  for (const [wanted, similar] of [
+    ['calender', ['calendar']],
+    ['google-calendar', ['calendar']],
+    ['ofrge', ['forge']],
+    ['weather', ['oldweather']],
+    ['zzz', []],
+    ['slack', []],
+    ['jira', []],
+    ['', []],
+  ] as const)
+    assert.deepEqual(nearestNames(wanted, servers, 3, SIMILAR), similar, wanted)
 })

@@ -8,15 +8,18 @@ const MAX_CHARACTERS = 200
 const WANTED_SHARE = 0.6
 /** How many of the most similar names are compared letter by letter. */
 const SHORTLIST = 24
+/** Equal names have a similarity of 2, names without a common letter 0. */
+export const SIMILAR = 0.5
 
-/** The `limit` most similar of `names`: by common trigrams and edit distance, then by name. */
-export function nearestNames(wanted: string, names: Iterable<string>, limit: number): string[] {
+/** The `limit` most similar of `names`: by common trigrams and edit distance, then by name. `least`: those of a smaller similarity are left out. */
+export function nearestNames(wanted: string, names: Iterable<string>, limit: number, least = 0): string[] {
   const wantedTrigrams = trigramsOf(wanted)
   return [...names]
     .map((name): Near => ({ name, similarity: similarityOf(wantedTrigrams, trigramsOf(name)) }))
     .sort(bySimilarity)
     .slice(0, SHORTLIST)
     .map(({ name, similarity }) => ({ name, similarity: similarity + editSimilarity(wanted, name) }))
+    .filter(({ similarity }) => similarity >= least)
     .sort(bySimilarity)
     .slice(0, limit)
     .map(entry => entry.name)

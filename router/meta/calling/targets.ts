@@ -2,7 +2,7 @@
 import { parseListedName, parseToolPath, type ToolRef } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
-import { nearestNames } from '../../catalog/search/nearest.ts'
+import { nearestNames, SIMILAR } from '../../catalog/search/nearest.ts'
 import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
 import type { Refusal } from '../wording/answers.ts'
 import { type ProfileWords, sentenceOf } from '../wording/profile-words.ts'
@@ -75,10 +75,10 @@ export function findPrompt(catalog: Catalog, name: string): PromptTarget | Refus
   }
 }
 
-/** Finds a server by name, if it can be used. */
-export function findServer(catalog: Catalog, name: string): RouterServer | Refusal {
+/** Finds a server by name, if it can be used. `finding`: as in unknownServer. */
+export function findServer(catalog: Catalog, name: string, finding?: string): RouterServer | Refusal {
   const server = catalog.servers.get(name)
-  if (!server) return unknownServer(catalog, name)
+  if (!server) return unknownServer(catalog, name, finding)
   return server.status.hidden ? stateRefusalOf(server) : server
 }
 
@@ -87,14 +87,18 @@ export function stateRefusalOf(server: RouterServer): Refusal {
   return { refusal: stateSentence(server), outcome: 'unavailable', server }
 }
 
-/** The refusal for a name that no server has; suggests the nearest names. */
-export function unknownServer(catalog: Catalog, name: string): Refusal {
-  const hint = hintOf(nearestNames(name, shownServers(catalog), MAX_NAMES))
+/** The refusal for a name that no server has; suggests similar names. `finding`: what to say if there are none. */
+export function unknownServer(catalog: Catalog, name: string, finding = ''): Refusal {
+  const hint = hintOf(similarServers(catalog, name))
   return {
-    refusal: `There is no server ${quote(name)}.${hint}`,
+    refusal: `There is no server ${quote(name)}.${hint || finding}`,
     outcome: 'rejected',
     asked: { kind: 'server', text: name },
   }
+}
+
+function similarServers(catalog: Catalog, name: string): string[] {
+  return nearestNames(name, shownServers(catalog), MAX_NAMES, SIMILAR)
 }
 
 /** The names of the servers that can be used. */
@@ -120,7 +124,7 @@ function ambiguous(name: string, tools: readonly ToolRoute[], words: ProfileWord
   return `${quote(name)} is a tool of several servers: ${paths.join(', ')}${more}. ${words.wholeName}`
 }
 
-/** Suggests the nearest tools: those of the named server first, then others. For an unknown server, the nearest servers. */
+/** Suggests the nearest tools: those of the named server first, then others. For an unknown server, similar servers. */
 function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refusal {
   const server = meantServer(catalog, name)
   const path = parseToolPath(name) ?? parseListedName(name)
@@ -141,12 +145,11 @@ function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refus
   }
 }
 
-/** Suggests the nearest servers, each with its tool of that name if it has one; otherwise the nearest servers that have such a tool. */
+/** Suggests similar servers, each with its tool of that name if it has one; otherwise also the nearest server that has such a tool. */
 function sentenceOfUnknownServer(catalog: Catalog, { server, tool }: ToolRef, words: ProfileWords): string {
-  const servers = shownServers(catalog)
   const pathOf = (name: string): string | undefined => catalog.toolByName.get(`${name}:${tool}`)?.path
-  const near = nearestNames(server, servers, MAX_NAMES)
-  if (!near.some(pathOf)) near.push(...nearestNames(server, servers.filter(pathOf), 1))
+  const near = similarServers(catalog, server)
+  if (!near.some(pathOf)) near.push(...nearestNames(server, shownServers(catalog).filter(pathOf), 1))
   const hint = hintOf(near.map(name => pathOf(name) ?? name))
   return `There is no server ${quote(server)}.${hint} ${orFinding(hint, words)}`
 }

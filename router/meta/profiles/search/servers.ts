@@ -9,6 +9,8 @@ import { findServer, stateRefusalOf, unknownServer } from '../../calling/targets
 import type { Refusal } from '../../wording/answers.ts'
 import { quote } from '../../wording/sentences.ts'
 
+const FINDING = ' mcp_list_servers lists the servers.'
+
 export type ServerScope = {
   /** Undefined: all servers. */
   includes?: (server: string) => boolean
@@ -39,7 +41,7 @@ export function readServerScope(
     ([, value]) => typeof (value ?? '') !== 'string',
   )
   if (wrong) return { refusal: `${wrong[0]} is no text: give a string.`, outcome: 'rejected' }
-  const server = serverId ? findServer(catalog, String(serverId)) : undefined
+  const server = serverId ? findServer(catalog, String(serverId), FINDING) : undefined
   if (server && 'refusal' in server) return server
   const id = server?.name
   const text = String(serverName ?? '').trim()
@@ -59,7 +61,7 @@ function findNamed(catalog: Catalog, text: string): { names: ReadonlySet<string>
   const shown = called.filter(({ status }) => !status.hidden)
   const [hidden] = called
   if (shown.length > 0) return { names: new Set(shown.map(({ name }) => name)) }
-  return hidden ? stateRefusalOf(hidden) : unknownServer(catalog, text)
+  return hidden ? stateRefusalOf(hidden) : unknownServer(catalog, text, FINDING)
 }
 
 /**
