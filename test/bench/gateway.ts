@@ -11,7 +11,7 @@ import { benchBusy, untilEncoded } from './busy.ts'
 import { benchCompare } from './compare/compare.ts'
 import { benchChange, benchDiscovery, benchStart, benchTokens, untilFound } from './life.ts'
 import { type Target, target } from './load.ts'
-import { benchMemory, type MeasuredGateway } from './memory.ts'
+import { benchMemory, benchResident, type MeasuredGateway } from './memory.ts'
 import type { BenchRow } from './row.ts'
 
 type Replayed = { name: string; url: string; tools: string[]; tokens: number }
@@ -30,7 +30,7 @@ type Bench = {
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
-/** `parts` contains `compare`, `life` or `memory`. */
+/** `parts` contains `start`, `compare`, `life` or `memory`. The time of the start is always measured. */
 export async function benchGateway(
   folder: string,
   parts: ReadonlySet<string>,
@@ -60,6 +60,11 @@ export async function benchGateway(
   const { server, tool } = firstTool(replay.ready)
   const call = { name: tool, arguments: argumentsOf(server.name, tool) }
   const bench = { replay, gateway, mcp, manifests, server, call, model }
+  if (parts.has('start') && model !== undefined) {
+    say('memory after the start')
+    await untilEncoded(gateway.url)
+    rows.push(await benchResident(throughGateway(bench, server.name)))
+  }
   if (parts.has('compare')) {
     const compared = await benchCompare({ origin: gateway.url, pid: gateway.pid, add: adder(manifests, mcp) })
     rows.push(...compared.rows)

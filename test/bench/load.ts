@@ -18,7 +18,13 @@ export type Target = { url: string; body: string; headers?: Record<string, strin
 
 const CLOCK_TICKS_PER_SECOND = 100
 
-export async function load(target: Target, connections: number, seconds: number): Promise<LoadResult> {
+/** `calls`: ends after so many calls instead. */
+export async function load(
+  target: Target,
+  connections: number,
+  seconds: number,
+  calls?: number,
+): Promise<LoadResult> {
   const before = cpuSeconds(target.pid)
   const times: number[] = []
   const options: autocannon.Options = {
@@ -32,18 +38,19 @@ export async function load(target: Target, connections: number, seconds: number)
     },
     connections,
     duration: seconds,
+    amount: calls,
   }
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
     // autocannon's own histogram has a resolution of 1 ms.
     instance.on('response', (_client, _status, _bytes, milliseconds) => times.push(milliseconds))
   })
-  const calls = result.requests.total
+  const answered = result.requests.total
   return {
-    callsPerSecond: calls / result.duration,
+    callsPerSecond: answered / result.duration,
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
-    cpuMicros: ((cpuSeconds(target.pid) - before) * 1e6) / calls,
+    cpuMicros: ((cpuSeconds(target.pid) - before) * 1e6) / answered,
     failed: result.non2xx + result.errors + result.timeouts,
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Runs every benchmark and prints a report of this run. docs/bench.md is written by hand, with figures of several such reports.
- * `main.ts search`, `callers`, `code`, `tasks`, `encoder`, `compare`, `life`, `memory`, `bridge`, `cluster`, `sleep` run only one part. `tasks` also writes docs/bench-code.md.
+ * `main.ts search`, `callers`, `code`, `tasks`, `encoder`, `start`, `compare`, `life`, `memory`, `bridge`, `cluster`, `sleep` run only one part. `tasks` also writes docs/bench-code.md.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -26,6 +26,7 @@ const PARTS = [
   'code',
   'tasks',
   'encoder',
+  'start',
   'compare',
   'life',
   'memory',
@@ -58,7 +59,7 @@ try {
     say('sentence encoder')
     rows.push(...(await benchEncoder()))
   }
-  if (['compare', 'life', 'memory'].some(part => parts.has(part))) {
+  if (['start', 'compare', 'life', 'memory'].some(part => parts.has(part))) {
     const measured = await benchGateway(folder, parts)
     rows.push(...measured.rows)
     sections.push(measured.section)

@@ -7,6 +7,12 @@ import { loadInTurn, type Named } from './rounds.ts'
 import { assertEchoes, META_TOOL, NARROW, SERVERS, throughPeer, throughRouter } from './targets.ts'
 
 const CONNECTIONS = [1, 16, 64]
+/** By the number of connections: the share of the minimal proxy's throughput that the router should reach. */
+const AIMS = new Map([
+  [1, 0.88],
+  [16, 0.88],
+  [64, 0.82],
+])
 const ROUNDS = 3
 const SECONDS = 2
 const WARM_UP = { connections: 16, rounds: 1, seconds: 5 }
@@ -78,20 +84,22 @@ function aims(measured: Measured): BenchRow[] {
     return names.flatMap(name => {
       const router = results?.get(name)
       if (!direct || !bare || !router) return []
-      const rows = [shareRow(`${name}, ${connections} connection${plural}`, router, bare)]
+      const rows = [
+        shareRow(`${name}, ${connections} connection${plural}`, AIMS.get(connections) ?? 1, router, bare),
+      ]
       if (connections === 16) rows.push(latencyRow(router, direct))
       return rows
     })
   })
 }
 
-function shareRow(what: string, router: LoadResult, bare: LoadResult): BenchRow {
+function shareRow(what: string, aim: number, router: LoadResult, bare: LoadResult): BenchRow {
   const share = router.callsPerSecond / bare.callsPerSecond
   return {
     what: `${what}, compared with a minimal proxy`,
-    aim: '≥ 80 % of its throughput, ≤ 120 µs CPU a call',
+    aim: `≥ ${percent(aim)} of its throughput, ≤ 120 µs CPU a call`,
     measured: `${percent(share)}: ${perSecond(router)}, proxy ${perSecond(bare)}; ${micros(router)} CPU, proxy ${micros(bare)}; ${router.failed} failed`,
-    ok: share >= 0.8 && router.cpuMicros <= 120 && router.failed === 0,
+    ok: share >= aim && router.cpuMicros <= 120 && router.failed === 0,
   }
 }
 
