@@ -125,7 +125,7 @@ export class PoolMember {
     return this.#waker.isNeeded ? this.#callAwake(call, signal) : this.#sendInTurn(call, signal)
   }
 
-  /** Wakes the server, then sends the call. If no connection can be opened, the pod has just ended and the call was not sent: wakes it again. */
+  /** Wakes the server, then sends the call. If no session can be opened, no pod runs (any more) and the call was not sent: wakes it again. */
   async #callAwake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
     const untilMs = clock.elapsed() + this.#server.limits.startTimeoutMs
@@ -134,8 +134,8 @@ export class PoolMember {
       try {
         return await this.#sendInTurn(call, signal)
       } catch (error) {
-        if (!isNotConnected(error) || this.#closed || signal.aborted || clock.elapsed() >= untilMs)
-          throw error
+        if (!isNotConnected(error) || this.#closed || signal.aborted) throw error
+        if (clock.elapsed() >= untilMs) throw this.#waker.fault()
       }
       await delay(clock, TRY_EVERY_MS, signal)
     }
@@ -226,6 +226,7 @@ export class PoolMember {
     }
     if (call.times) call.times.sentMs = performance.now()
     const up = this.#isUp && sessions === 'shared'
+    // The call may wait for the server's start at the gateway.
     const heldElsewhere = endpoint.kind === 'gateway' && sleep !== undefined
     // A call that may have to wait for the server's start gets the start's time in addition to its own, until it is sent.
     const ms = limits.callTimeoutMs + (up && !heldElsewhere ? 0 : limits.startTimeoutMs)
@@ -233,15 +234,19 @@ export class PoolMember {
     const permit = new CallPermit(this.#permitOptions, entry, limit)
     this.#inFlight++
     let verdict: Verdict = 'undecided'
+    let isSent = false
+    const onSent = () => {
+      isSent = true
+      if (!up && !heldElsewhere) limit.restart(limits.callTimeoutMs)
+    }
     try {
-      // Behind a gateway, the call may wait there for the server's start.
-      const onSent = up || heldElsewhere ? undefined : () => limit.restart(limits.callTimeoutMs)
       const answer = await this.open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
       this.#isUp = true
       return answer
     } catch (error) {
-      const fault: unknown = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : error
+      const early = limit.signal.aborted ? limit.signal.reason : this.#closed ? closedFault() : undefined
+      const fault: unknown = early ?? (isSent ? error : this.#waker.unsent(error))
       if (fault instanceof Fault && FAILURES.has(fault.code) && !this.#maySleep(fault)) verdict = 'failure'
       throw fault
     } finally {
@@ -289,7 +294,7 @@ export class PoolMember {
 }
 
 /** The caller is asked through the permit, which pauses the call meanwhile. */
-function sentAs(call: PoolCall, permit: CallPermit, onSent: (() => void) | undefined): UpstreamCall {
+function sentAs(call: PoolCall, permit: CallPermit, onSent: () => void): UpstreamCall {
   const { method, params, argumentsText, caller } = call
   const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller
   return { method, params, argumentsText, caller: asked, maxBytes: MAX_BYTES_READ, onSent }

@@ -40,9 +40,11 @@ async function start(t: TestContext, more: Partial<RouterServer> = {}) {
     pool.update(snapshotOf({}, { servers: [{ ...server, ...changed }] }, 1).config)
   adopt({})
   const call = (signal = new AbortController().signal) => pool.call('sleeper', callOf(ECHO), signal)
-  const wake = async () => {
+  /** Starts the server, as the operator does, which then says so in the config. */
+  const wake = async (changed: Partial<RouterServer> = {}) => {
     const woken = await startSdk1('stateful', { port })
     t.after(() => woken.close())
+    adopt({ sleep: { asleep: false }, ...changed })
     return woken
   }
   const untilReported = () =>
@@ -104,8 +106,9 @@ test('a waiting call is still sent if the configuration of its server changes me
   const { call, adopt, untilReported, wake, server } = await start(t)
   const waiting = call()
   await untilReported()
-  adopt({ endpoint: { ...server.endpoint, revision: '2' } })
-  await wake()
+  const endpoint = { ...server.endpoint, revision: '2' }
+  adopt({ endpoint })
+  await wake({ endpoint })
   assert.equal((await waiting).error, undefined)
 })
 

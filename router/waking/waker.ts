@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/async.ts'
 import type { Instance, RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault } from '../../core/errors.ts'
+import { unsentFault } from '../../core/mcp/client/http/faults.ts'
 import { idOfUser } from '../../core/mcp/user.ts'
 import { accepts } from './reach.ts'
 import type { HoldOptions, WakeRequests } from './wake-requests.ts'
@@ -15,6 +16,11 @@ export type WakerOptions = {
 
 /** When the host name of a user's pod is first looked up: by then, an operator that was notified has created the Service of the pod. */
 const FIRST_TRY_MS = 700
+/**
+ * How long connections are not tried while the config says that the server sleeps: a service mesh accepts them, and the operator would not
+ * hear of the call. Afterwards they are, since a router that cannot reach the API server does not read that the server was woken.
+ */
+const TRUST_MS = 5_000
 
 export class Waker {
   readonly #options: WakerOptions
@@ -29,21 +35,34 @@ export class Waker {
     return endpoint.kind === 'http' && (sleep !== undefined || endpoint.instance !== undefined)
   }
 
-  /** Resolves once the server answers. Throws Fault `upstream_asleep` after `withinMs`, and the Faults of `WakeRequests.hold`. */
+  /** The fault of a call whose session could not be opened: it was not sent if nothing runs behind a proxy. */
+  unsent(fault: unknown): unknown {
+    return this.isNeeded ? unsentFault(fault) : fault
+  }
+
+  /** The fault of a call whose server, or the pod of its user, could not be started in time. */
+  fault(): Fault {
+    const server = this.#options.server()
+    const { endpoint } = server
+    const instance = endpoint.kind === 'http' ? endpoint.instance : undefined
+    return instance ? instanceFault(server, instance) : asleepFault(server)
+  }
+
+  /** Resolves once the server accepts connections. Throws Fault `upstream_asleep` after `withinMs`, and the Faults of `WakeRequests.hold`. */
   wake(withinMs: number, signal: AbortSignal): Promise<void> {
     const { wakes, clock, server } = this.#options
     const { name, endpoint } = server()
     const { url, instance } = endpoint.kind === 'http' ? endpoint : { url: '', instance: undefined }
-    const reach = (ended: AbortSignal) => accepts(url, clock, ended)
-    if (!instance)
-      return wakes.hold({ server: name }, { reach, withinMs, fault: () => asleepFault(server()) }, signal)
-    const options: HoldOptions = {
-      reach,
-      withinMs,
-      fault: () => instanceFault(server(), instance),
-      refusal: () => fullFault(server(), instance),
-      firstTryMs: FIRST_TRY_MS,
-    }
+    const trustedUntilMs = clock.elapsed() + TRUST_MS
+    const mayRun = () =>
+      instance
+        ? !fullFault(server(), instance)
+        : server().sleep?.asleep !== true || clock.elapsed() >= trustedUntilMs
+    const reach = async (ended: AbortSignal) => mayRun() && accepts(url, clock, ended)
+    const fault = () => this.fault()
+    if (!instance) return wakes.hold({ server: name }, { reach, withinMs, fault }, signal)
+    const refusal = () => fullFault(server(), instance)
+    const options: HoldOptions = { reach, withinMs, fault, refusal, firstTryMs: FIRST_TRY_MS }
     return wakes.hold({ server: name, instance: instance.user }, options, signal)
   }
 }

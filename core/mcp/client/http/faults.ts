@@ -15,6 +15,8 @@ const NOT_CONNECTED: Record<string, string> = {
 }
 /** Like the codes of NOT_CONNECTED: a bridge that is shutting down rejected the request before processing it. */
 const CLOSING = 'CLOSING'
+/** Statuses of a proxy that reaches no server for now, or of a server with too much to do. */
+export const BUSY: ReadonlySet<unknown> = new Set([502, 503, 504])
 
 /** The fault for an error that undici reported. */
 export function connectionFault(error: Error): Fault {
@@ -48,15 +50,30 @@ export function connectionFault(error: Error): Fault {
   })
 }
 
-/** Whether a request was not processed: no connection could be opened, or a bridge that is shutting down rejected it. */
+/**
+ * Whether a request was not processed: no connection could be opened, a bridge that is shutting down rejected it, or it was not sent (see
+ * `unsentFault`).
+ */
 export function isNotConnected(error: unknown): boolean {
   if (!(error instanceof Fault) || error.code !== 'upstream_unreachable') return false
-  return isRefusal(error) || String(error.details.code) in NOT_CONNECTED
+  return isRefusal(error) || error.details.unsent === true || String(error.details.code) in NOT_CONNECTED
 }
 
 /** Whether a bridge that is shutting down rejected a request. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Fault && error.details.code === CLOSING
+}
+
+/**
+ * The fault for a call that was not sent because the handshake before it failed. If a proxy reached no pod, as that of a service mesh
+ * accepts connections while none runs, the call counts as not processed. Other faults stay as they are.
+ */
+export function unsentFault(fault: unknown): unknown {
+  if (!(fault instanceof Fault)) return fault
+  const { code, message, details } = fault
+  if (code !== 'upstream_died' && !BUSY.has(details.status)) return fault
+  const unsent = { cause: fault, retryable: true, details: { ...details, unsent: true } }
+  return new Fault('upstream_unreachable', message, unsent)
 }
 
 /** The fault for the response of a bridge that is shutting down; undefined for all other responses. */

@@ -15,6 +15,7 @@ import {
   type UpstreamInfo,
 } from '../../upstream.ts'
 import { upstreamDeadline } from '../../upstream-deadline.ts'
+import { BUSY } from './faults.ts'
 import type { OpenSession, Session, SessionHooks } from './session.ts'
 import { type Entry, SessionBook, type SessionKey } from './session-book.ts'
 import {
@@ -278,14 +279,13 @@ function speaksForUpstream(key: SessionKey): boolean {
   return key === SHARED || key === DISCOVERY_CLIENT || key === SHARED_WITH_DISCOVERY
 }
 
-/** Statuses of a proxy that reaches no server for now, or of a server with too much to do: it may still know the session. */
-const BUSY: ReadonlySet<unknown> = new Set([502, 503, 504])
-/** After such answers alone for this time, a session is given up: a proxy that keeps its calls to one pod may never reach that pod again. */
+/** After answers of BUSY alone for this time, a session is given up: a proxy that keeps its calls to one pod may never reach that pod again. */
 const MAX_REFUSED_MS = 60_000
 
 /** Whether a fault concerns the whole upstream, not a single call: then the next call opens a new session. The state of a client's own session would be lost. */
 function meansGone({ code, details: { status } }: Fault, entry: Entry, now: number): boolean {
   if (code !== 'upstream_unreachable') return code === 'upstream_auth_required' && status !== 403
+  // After an answer of BUSY, it may still know the session.
   if (!entry.own || !BUSY.has(status) || speaksForUpstream(entry.key)) return status !== 500
   entry.refusedAt ??= now
   return now - entry.refusedAt >= MAX_REFUSED_MS
