@@ -6,6 +6,8 @@ const MAX_MESSAGE_CHARACTERS = 1_000
 /** Limit of what a server's Retry-After can demand. */
 const MAX_RETRY_AFTER_MS = 60_000
 const TOO_MANY_REQUESTS = 429
+/** In messages about admission. A ValidatingAdmissionPolicy without `reason` answers 422, and a webhook any status. */
+const DENIAL = /ValidatingAdmissionPolicy '.*' denied request|admission webhook ".*" denied the request/
 
 /**
  * `reason` is the API server's (`NotFound`, `Conflict`, `Expired` …), or one of ours: `Unreachable`, `Timeout`, `Silent`, `TooLarge`,
@@ -52,7 +54,8 @@ export function isExpired(error: unknown): boolean {
 
 /** True if a rule of the cluster forbids the request: a quota, an admission policy, a missing permission. */
 export function isDenied(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 403 || error.status === 400)
+  if (!(error instanceof ApiError)) return false
+  return error.status === 403 || error.status === 400 || DENIAL.test(error.message)
 }
 
 /** True if the API server does not accept who we are (401), or what we ask for (403). */

@@ -1,15 +1,23 @@
-/** What a deletion by others does to a write that is under way. */
+/** What deletions by others and rules of the cluster do to writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError, isConflict } from '../../core/kube/api-error.ts'
+import { ApiError, errorOfAnswer, isConflict, isDenied } from '../../core/kube/api-error.ts'
 import type { KubeObject } from '../../core/kube/object.ts'
 import { createLog } from '../../core/log.ts'
-import { createApplier } from './apply.ts'
+import { type ApplierOptions, createApplier } from './apply.ts'
 import { createOperatorMetrics } from './operator-metrics.ts'
 
+const owner = { apiVersion: 'v1', kind: 'McpServer', metadata: { name: 'a', namespace: 'team', uid: '1' } }
+const wanted = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'mcp-a', namespace: 'team' } }
+
+function applyWith(client: ApplierOptions['client']) {
+  const log = createLog({ level: 'silent' })
+  const metrics = createOperatorMetrics()
+  const applier = createApplier({ client, log, metrics, fieldManager: 'portolan-server' })
+  return applier.apply(owner, [wanted], () => undefined, new AbortController().signal)
+}
+
 test('if an object is deleted while fields of others are removed from it, the write is tried again, and not refused', async () => {
-  const owner = { apiVersion: 'v1', kind: 'McpServer', metadata: { name: 'a', namespace: 'team', uid: '1' } }
-  const wanted = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'mcp-a', namespace: 'team' } }
   const fieldsV1 = { 'f:spec': { 'f:paused': {} } }
   const found: KubeObject = {
     ...wanted,
@@ -30,12 +38,22 @@ test('if an object is deleted while fields of others are removed from it, the wr
     apply: () => Promise.reject(new ApiError(409, 'Conflict', 'uid mismatch: no existing object was found')),
     delete: () => assert.fail(),
   }
-  const log = createLog({ level: 'silent' })
-  const metrics = createOperatorMetrics()
-  const applier = createApplier({ client, log, metrics, fieldManager: 'portolan-server' })
-  const { signal } = new AbortController()
-  await assert.rejects(
-    applier.apply(owner, [wanted], () => undefined, signal),
-    isConflict,
-  )
+  await assert.rejects(applyWith(client), isConflict)
+})
+
+test('what an admission policy or webhook denies with 422 is denied, not invalid', async () => {
+  const answered = (message: string) =>
+    applyWith({
+      get: async () => undefined,
+      patchMetadata: () => assert.fail(),
+      apply: () => Promise.reject(errorOfAnswer(422, JSON.stringify({ kind: 'Status', code: 422, message }))),
+      delete: () => assert.fail(),
+    })
+  for (const denial of [
+    `deployments.apps "mcp-a" is forbidden: ValidatingAdmissionPolicy 'costs' with binding 'costs' denied request: set the label costs`,
+    'admission webhook "costs.example.com" denied the request: set the label costs',
+  ])
+    await assert.rejects(answered(denial), isDenied)
+  const { refused } = await answered('Deployment.apps "mcp-a" is invalid: spec.replicas: Invalid value: -1')
+  assert.match(refused ?? '', /is invalid/)
 })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { ApiError, isConflict, isNotFound } from '../../core/kube/api-error.ts'
+import { ApiError, isConflict, isDenied, isNotFound } from '../../core/kube/api-error.ts'
 import type { KubeClient } from '../../core/kube/client.ts'
 import { type KubeObject, type ObjectRef, refOf } from '../../core/kube/object.ts'
 import type { Log } from '../../core/log.ts'
@@ -200,13 +200,13 @@ async function write(
 }
 
 /**
- * Whether retrying is pointless: an invalid value (422), a value of a wrong type, for which apply answers 500, or a kind that the API server
- * does not know (404).
+ * Whether retrying is pointless: an invalid value (422, unless a policy denied it), a value of a wrong type, for which apply answers 500,
+ * or a kind that the API server does not know (404).
  */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false
   if (isNotFound(error)) return true
-  return error.status === 422 || (error.status === 500 && TYPE_ERROR.test(error.message))
+  return error.status === 422 ? !isDenied(error) : error.status === 500 && TYPE_ERROR.test(error.message)
 }
 
 /** Deletes an object. False if it is already gone or another object has the name. */
