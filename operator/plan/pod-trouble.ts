@@ -5,6 +5,7 @@ import { harmless } from '../../core/mcp/client/stdio/harmless.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { Verdict } from './conditions.ts'
 import { INSTALLER } from './package-records.ts'
+import { PROBE_GRACE_SECONDS } from './probes.ts'
 
 type Status = JsonOf<V1ContainerStatus>
 type Ended = JsonOf<V1ContainerStateTerminated>
@@ -26,8 +27,8 @@ const OWN_REASON =
 const ABOUT_VOLUMES = /persistent ?volume/i
 /** Exit codes of a process that the kubelet stopped: 0, SIGKILL, SIGTERM. */
 const STOPPED_CODES = [0, 137, 143]
-/** Longest time from the kubelet's decision to the end of the process: preStop, the grace period, and a margin. */
-const ENDING_SECONDS = 60
+/** Longest time from the kubelet's decision to the end of the process: the probe's grace period, and a margin. */
+const ENDING_SECONDS = PROBE_GRACE_SECONDS + 30
 const MAX_MESSAGE = 4_000
 
 /**

@@ -12,6 +12,9 @@ type Probes = Pick<JsonOf<V1Container>, 'startupProbe' | 'readinessProbe' | 'liv
 const BRIDGE_START_SECONDS = 24 * 60 * 60
 export const ROUTER_START_SECONDS = 120
 const PROBE_SECONDS = 5
+/** How long a container that a probe gave up may take to end. The pod's grace period is for calls in flight, which a process that hangs never answers. */
+export const PROBE_GRACE_SECONDS = 30
+const GIVEN_UP = { terminationGracePeriodSeconds: PROBE_GRACE_SECONDS }
 
 /** Ready while a child process answers; live while the bridge's event loop runs. */
 export function bridgeProbes({ spec }: McpServer): Probes {
@@ -29,9 +32,21 @@ export function imageProbes(server: McpServer, port: number, path: string): Prob
   const exec = { command: [...RUNTIME, '--probe', url, '--timeout', `${PROBE_SECONDS}s`] }
   const timeoutSeconds = PROBE_SECONDS + 2
   return {
-    startupProbe: { exec, periodSeconds: 1, timeoutSeconds, failureThreshold: startTimeoutSeconds(server) },
+    startupProbe: {
+      exec,
+      periodSeconds: 1,
+      timeoutSeconds,
+      failureThreshold: startTimeoutSeconds(server),
+      ...GIVEN_UP,
+    },
     readinessProbe: { exec, periodSeconds: 15, timeoutSeconds, failureThreshold: 2 },
-    livenessProbe: { tcpSocket: { port }, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 3 },
+    livenessProbe: {
+      tcpSocket: { port },
+      periodSeconds: 20,
+      timeoutSeconds: 5,
+      failureThreshold: 3,
+      ...GIVEN_UP,
+    },
   }
 }
 
@@ -45,8 +60,20 @@ function httpProbes(port: number, startSeconds: number, tls = false): Probes {
   const scheme = tls ? { scheme: 'HTTPS' } : {}
   const get = (path: string): JsonOf<V1Probe> => ({ httpGet: { path, port, ...scheme } })
   return {
-    startupProbe: { ...get('/readyz'), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: startSeconds },
+    startupProbe: {
+      ...get('/readyz'),
+      periodSeconds: 1,
+      timeoutSeconds: 2,
+      failureThreshold: startSeconds,
+      ...GIVEN_UP,
+    },
     readinessProbe: { ...get('/readyz'), periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 2 },
-    livenessProbe: { ...get('/healthz'), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    livenessProbe: {
+      ...get('/healthz'),
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 6,
+      ...GIVEN_UP,
+    },
   }
 }
