@@ -39,7 +39,7 @@ export function replicasWithin(
   return Math.min(Math.max(deployment?.spec?.replicas ?? min, min), max)
 }
 
-/** Allows evictions to remove one pod at a time. */
+/** Allows evictions to remove one pod at a time, and those that are not ready at any time: a pod that keeps failing must not block the drain of its node. */
 export function disruptionBudget({
   name,
   namespace,
@@ -50,6 +50,10 @@ export function disruptionBudget({
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name, namespace, labels: labelsOf(component, instance) },
-    spec: { maxUnavailable: 1, selector: { matchLabels: selectorOf(component, instance) } },
+    spec: {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: selectorOf(component, instance) },
+    },
   }
 }
