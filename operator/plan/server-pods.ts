@@ -1,6 +1,7 @@
 /** The pods of a server: a stdio process behind the bridge, or an image that serves HTTP itself. Pure. */
 import type { V1Container, V1PodTemplateSpec, V1Volume, V1VolumeMount } from '@kubernetes/client-node'
 import { isBridged } from '../../core/catalog/endpoint.ts'
+import { hasInstances } from '../../core/catalog/instances.ts'
 import {
   BEARER_KEY,
   certificateName,
@@ -84,7 +85,8 @@ export function serverTemplate(
   }
   const annotations = { [ANNOTATION.inputs]: inputs }
   const owner = user ? { component: 'user' as const, user: user.id } : { component: 'server' as const }
-  return podTemplate({ ...owner, instance: name, annotations, spec }, CONTAINER, server.spec.pod)
+  const keepsFiles = user !== undefined || (server.spec.sessions !== 'shared' && !hasInstances(server))
+  return podTemplate({ ...owner, instance: name, annotations, keepsFiles, spec }, CONTAINER, server.spec.pod)
 }
 
 /** The port that the server's container listens on. */

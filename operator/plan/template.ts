@@ -1,10 +1,18 @@
 /** Builds pod templates from our defaults and the manifest's additions. Pure. */
 import { createHash } from 'node:crypto'
-import type { V1PodSpec, V1PodTemplateSpec, V1TopologySpreadConstraint } from '@kubernetes/client-node'
+import type {
+  V1PodSpec,
+  V1PodTemplateSpec,
+  V1TopologySpreadConstraint,
+  V1Volume,
+} from '@kubernetes/client-node'
 import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts'
 import type { JsonOf } from '../../core/kube/object.ts'
 import { merge } from './merge.ts'
 import { ANNOTATION, type Component, labelsOf, selectorOf } from './names.ts'
+
+/** The `emptyDir` volumes that do not keep the cluster autoscaler from evicting a pod, and so from removing its node. */
+const EVICTABLE = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes'
 
 export type PodParts = {
   component: Component
@@ -12,6 +20,8 @@ export type PodParts = {
   /** Id of the user that the pod belongs to; absent for pods that all callers share. */
   user?: string
   annotations: Record<string, string>
+  /** Whether its `emptyDir` volumes may have files of single clients or users, which are lost with the pod. */
+  keepsFiles?: boolean
   spec: JsonOf<V1PodSpec>
 }
 
@@ -28,15 +38,17 @@ export function podTemplate(
   const defaults =
     resources === undefined ? parts.spec : withResources(parts.spec, container, resources as JsonObject)
   const { labels, annotations } = isObject(metadata) ? metadata : {}
+  const merged = merge(defaults, spec)
+  const given = merge(evictable(parts, merged), annotations ?? {})
   const template = {
     metadata: {
       labels: merge(labels ?? {}, labelsOf(parts.component, parts.instance, parts.user)) as Record<
         string,
         string
       >,
-      annotations: merge(annotations ?? {}, parts.annotations) as Record<string, string>,
+      annotations: merge(given, parts.annotations),
     },
-    spec: merge(defaults, spec),
+    spec: merged,
   }
   template.metadata.annotations = {
     ...template.metadata.annotations,
@@ -76,6 +88,16 @@ export function onOneNode(component: Component, instance: string): Pick<JsonOf<V
     labelSelector: { matchLabels: selectorOf(component, instance) },
   }
   return { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }
+}
+
+/** The annotation for our own volumes: `merge` keeps those that the manifest does not replace. */
+function evictable(
+  { spec: { volumes: ours = [] }, keepsFiles = false }: PodParts,
+  { volumes }: { volumes?: unknown },
+): Record<string, string> {
+  const isKept = (one: JsonOf<V1Volume>) => one.emptyDir && Array.isArray(volumes) && volumes.includes(one)
+  const names = ours.filter(isKept).map(({ name }) => name)
+  return keepsFiles || names.length === 0 ? {} : { [EVICTABLE]: names.join(',') }
 }
 
 function withResources(spec: JsonOf<V1PodSpec>, name: string, resources: JsonObject): JsonOf<V1PodSpec> {
