@@ -43,6 +43,47 @@ test('objects that a rule of the cluster refuses are reported, and created once 
   await until(() => world.get('apps/v1', 'Deployment', 'all-gateway'))
 })
 
+test('what an admission policy without a reason denies is no fault of the manifest', { skip }, async t => {
+  const world = await createWorld(t, api().access, 'policy')
+  await forbidServices('policy')
+  await world.server('packaged', { npm: { package: 'web', version: '1.0.0' } })
+  const denied = await world.until('packaged', server => reasonOf(server, 'Ready') === 'PodRejected')
+  assert.match(conditionOf(denied.status, 'Ready')?.message ?? '', /no services here/)
+  assert.equal(reasonOf(denied, 'Accepted'), 'Accepted')
+})
+
+/** By a ValidatingAdmissionPolicy, which the API server enforces after a moment. */
+async function forbidServices(namespace: string): Promise<void> {
+  const { kubectl } = api()
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const metadata = { name: 'no-services' }
+  const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['services'] }
+  const policy = {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata },
+    spec: {
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{ expression: 'false', message: 'no services here' }],
+    },
+  }
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } }
+  const binding = {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+    spec: {
+      policyName: metadata.name,
+      validationActions: ['Deny'],
+      matchResources: { namespaceSelector },
+    },
+  }
+  for (const object of [policy, binding]) await kubectl(['apply', '-f', '-'], JSON.stringify(object))
+  const create = ['create', 'service', 'clusterip', 'probe', '--tcp=80', '-n', namespace, '--dry-run=server']
+  await until(() =>
+    kubectl(create).then(
+      () => false,
+      error => /no services here/.test(String(error)),
+    ),
+  )
+}
+
 test('an object with one of our names and another owner is never changed', { skip }, async t => {
   const world = await createWorld(t, api().access, 'taken')
   const theirs = await world.apply(theirSecret('mcp-web'))
