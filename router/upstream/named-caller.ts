@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import { CALLER_HEADER } from '../../core/mcp/protocol/caller-header.ts'
-import type { PoolCall } from './pool-member.ts'
+import type { PoolCall } from './pool-call.ts'
 
 /**
  * Adds a header by which a bridge distinguishes callers: a hash that is equal at all replicas of the gateway and does not reveal the

@@ -5,18 +5,16 @@ import { Fault, type FaultCode } from '../../core/errors.ts'
 import { isNotConnected } from '../../core/mcp/client/http/faults.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import { NO_SUBSCRIPTIONS } from '../../core/mcp/protocol/subscription-errors.ts'
-import type { SessionListener, Subscription, Upstream, UpstreamCall } from '../../core/mcp/upstream.ts'
+import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
 import { TRY_EVERY_MS, type WakeRequests } from '../waking/wake-requests.ts'
 import { Waker } from '../waking/waker.ts'
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
 import { MemberUse } from './member-use.ts'
+import { type PoolCall, sentAs } from './pool-call.ts'
 import { closedFault, openFault, replacedFault } from './pool-faults.ts'
 import { createSlots, type Slots } from './slots.ts'
-
-/** Results are read up to this size, whatever `maxResultBytes` is: their texts can only be cut after they were read. */
-const MAX_BYTES_READ = 64 * 1024 * 1024
 
 /** Faults that count as failures of the upstream. Tool errors, JSON-RPC errors, refusals and cancellations do not. */
 const FAILURES: ReadonlySet<FaultCode> = new Set([
@@ -25,11 +23,6 @@ const FAILURES: ReadonlySet<FaultCode> = new Set([
   'upstream_died',
   'upstream_protocol',
 ])
-
-export type PoolCall = Omit<UpstreamCall, 'maxBytes' | 'onSent'> & {
-  /** Gets the time (`performance.now()`) at which the call was sent, after all waits for a slot and for the server to be woken. */
-  times?: { sentMs?: number }
-}
 
 export type PoolMemberStatus = {
   server: string
@@ -235,10 +228,14 @@ export class PoolMember {
     this.#inFlight++
     let verdict: Verdict = 'undecided'
     let isSent = false
-    const onSent = () => {
-      isSent = true
-      if (!up && !heldElsewhere) limit.restart(limits.callTimeoutMs)
-    }
+    const restarts = !up && !heldElsewhere
+    const onSent =
+      !restarts && !this.#waker.isNeeded
+        ? undefined
+        : () => {
+            isSent = true
+            if (restarts) limit.restart(limits.callTimeoutMs)
+          }
     try {
       const answer = await this.open().request(sentAs(call, permit, onSent), limit.signal)
       verdict = 'success'
@@ -291,11 +288,4 @@ export class PoolMember {
     await promise
     timer.cancel()
   }
-}
-
-/** The caller is asked through the permit, which pauses the call meanwhile. */
-function sentAs(call: PoolCall, permit: CallPermit, onSent: () => void): UpstreamCall {
-  const { method, params, argumentsText, caller } = call
-  const asked = caller.ask ? { ...caller, ask: permit.asking(caller.ask) } : caller
-  return { method, params, argumentsText, caller: asked, maxBytes: MAX_BYTES_READ, onSent }
 }

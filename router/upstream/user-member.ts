@@ -5,7 +5,8 @@ import type { CallerToken } from '../../core/mcp/caller-token.ts'
 import type { McpResponse } from '../../core/mcp/protocol/json-rpc.ts'
 import type { Subscription } from '../../core/mcp/upstream.ts'
 import type { User } from '../../core/mcp/user.ts'
-import type { PoolCall, PoolMember } from './pool-member.ts'
+import type { PoolCall } from './pool-call.ts'
+import type { PoolMember } from './pool-member.ts'
 import type { UserLists } from './user-lists.ts'
 
 export type UserMemberOptions = {

@@ -11,7 +11,7 @@ import { freePort } from '../../test/support/free-port.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import { faultSentence } from '../meta/wording/sentences.ts'
 import { createPool } from '../upstream/pool.ts'
-import type { PoolCall } from '../upstream/pool-member.ts'
+import type { PoolCall } from '../upstream/pool-call.ts'
 import { WakeRequests } from './wake-requests.ts'
 
 const LIMITS = { callTimeoutMs: 10_000, startTimeoutMs: 20_000, concurrency: 16, maxResultBytes: 1_024 }
