@@ -18,6 +18,15 @@ const httpsUrl = z
     'must be an https:// URL; http:// only on loopback and for Services of the cluster (*.svc)',
   )
 
+/** As `httpsUrl`, without a user and a path. */
+const origin = z
+  .string()
+  .max(2_048)
+  .regex(
+    /^(?:https:\/\/(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|[\w.-]+\.svc(?:\.cluster\.local)?))(?::\d+)?$/,
+    'must be https:// and a host, without a path; http:// only on loopback and for Services of the cluster (*.svc)',
+  )
+
 export const gatewayUrl = httpsUrl
   .optional()
   .describe(
@@ -102,6 +111,13 @@ export const auth = z
       .default([])
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
       .describe('Admits JSON Web Tokens of these issuers.'),
+    tokenExchangeOrigins: z
+      .array(origin)
+      .max(16)
+      .default([])
+      .describe(
+        "Where McpServers with `auth.perUser.tokenExchange` may send callers' JSON Web Tokens besides the origins of the issuers in `jwt`, such as `https://sts.example.com`. Whoever answers there gets tokens with which it can act as these callers at the gateway.",
+      ),
     tokens: z
       .strictObject({
         secretName: name.describe(

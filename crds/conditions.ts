@@ -32,6 +32,7 @@ export const REASON = {
   notPinned: 'NotPinned',
   anonymousAndExposed: 'AnonymousAndExposed',
   callersUnknown: 'CallersUnknown',
+  exchangeNotAllowed: 'ExchangeNotAllowed',
   secretNotFound: 'SecretNotFound',
   configMapNotFound: 'ConfigMapNotFound',
   keyNotFound: 'KeyNotFound',

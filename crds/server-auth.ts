@@ -27,7 +27,9 @@ const audience = z.string().max(1_024)
 
 const tokenExchange = z
   .strictObject({
-    tokenUrl: url.describe('The token endpoint. It gets the tokens of users.'),
+    tokenUrl: url.describe(
+      'The token endpoint. It gets the tokens of users, so its origin (scheme, host and port) must be that of an issuer in `auth.jwt` of the McpGateway, or one of its `auth.tokenExchangeOrigins`.',
+    ),
     clientId: clientId.describe('The client id.'),
     clientSecretRef: secretKeyRef.describe('The Secret and key that hold the client secret.'),
     audience: audience.optional().describe('The upstream, as the authorization server knows it.'),

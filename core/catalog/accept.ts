@@ -1,4 +1,5 @@
 /** Checks a valid manifest against its placement: what a laptop or a cluster does not support. Pure. */
+import type { GatewayAuth } from '../../crds/access.ts'
 import { REASON } from '../../crds/conditions.ts'
 import type { McpGateway, McpGatewaySpec } from '../../crds/gateway.ts'
 import { parseBytes } from '../../crds/quantity.ts'
@@ -204,24 +205,31 @@ export function acceptServer({ spec }: McpServer, placement: Placement): Objecti
 }
 
 /**
- * The objections to a server that has to know its callers, if the gateway cannot tell who they are. On a laptop without `auth`, all callers are
- * the same user.
+ * The objections to a server that has to know its callers, if the gateway cannot tell who they are, or does not let it have their
+ * tokens. On a laptop without `auth`, all callers are the same user.
  */
 export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placement: Placement): Objection[] {
   const { auth } = gateway.spec
   const { name } = gateway.metadata
-  const objection = (path: string, message: string) => [
-    { reason: REASON.callersUnknown, path, message, refuses: true },
+  const objection = (path: string, message: string, reason: string = REASON.callersUnknown) => [
+    { reason, path, message, refuses: true },
   ]
   if (spec.sessions === 'perUser' && placement === 'cluster' && !auth)
     return objection(
       'spec.sessions',
       `perUser needs to know who calls, and all callers of McpGateway ${name} are anonymous: give that gateway spec.auth, or leave this server out of its spec.servers.selector`,
     )
-  if (spec.auth?.perUser?.tokenExchange && !auth?.jwt.length)
+  const exchange = spec.auth?.perUser?.tokenExchange
+  if (exchange && !auth?.jwt.length)
     return objection(
       'spec.auth.perUser.tokenExchange',
       `exchanges the JSON Web Tokens of callers, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
+    )
+  if (exchange && auth && !mayExchangeAt(exchange.tokenUrl, auth))
+    return objection(
+      'spec.auth.perUser.tokenExchange.tokenUrl',
+      `would get the JSON Web Tokens of callers, which McpGateway ${name} does not allow: use the token endpoint of an issuer in spec.auth.jwt of that gateway, add ${originOf(exchange.tokenUrl) ?? 'its origin'} to that gateway's spec.auth.tokenExchangeOrigins, or leave this server out of its spec.servers.selector`,
+      REASON.exchangeNotAllowed,
     )
   const isOneUser = placement === 'local' && !auth
   if (spec.auth?.perUser?.oauth && !isOneUser && !auth?.jwt.length)
@@ -230,6 +238,17 @@ export function acceptCallers({ spec }: McpServer, gateway: McpGateway, placemen
       `lets users log in in a browser, who are known by JSON Web Tokens, and McpGateway ${name} admits nobody by one: give that gateway spec.auth.jwt, or leave this server out of its spec.servers.selector`,
     )
   return []
+}
+
+/** A token is for the gateway, so whoever gets it can act as the caller: that is for the gateway to allow, not for the server. */
+function mayExchangeAt(tokenUrl: string, { jwt, tokenExchangeOrigins }: GatewayAuth): boolean {
+  const origin = originOf(tokenUrl)
+  const allowed = [...jwt.map(({ issuer }) => issuer), ...tokenExchangeOrigins]
+  return origin !== undefined && allowed.some(url => originOf(url) === origin)
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
 }
 
 /**

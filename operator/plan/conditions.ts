@@ -12,6 +12,7 @@ const PROMOTED: readonly string[] = [
   REASON.configMapNotFound,
   REASON.keyNotFound,
   REASON.callersUnknown,
+  REASON.exchangeNotAllowed,
   REASON.tooLarge,
 ]
 /** Reasons that do not mean that a rollout is stuck. */

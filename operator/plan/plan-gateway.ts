@@ -79,7 +79,7 @@ export function planGateway(world: GatewayWorld): GatewayPlan {
 /** Servers that this gateway cannot serve, though they are accepted. */
 function leftOut(problems: Resolved['problems']): Problem[] {
   return problems
-    .filter(({ reason }) => reason === REASON.callersUnknown)
+    .filter(({ reason }) => reason === REASON.callersUnknown || reason === REASON.exchangeNotAllowed)
     .map(({ name, reason, message }) => ({
       reason,
       path: 'spec.servers',

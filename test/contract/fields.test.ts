@@ -217,12 +217,13 @@ function mentions(file: string, { path }: Field): boolean {
 
 /** Servers and scripts that a gateway under test selects from, and a gateway that selects a server under test. */
 const LABELS = [{ team: 'a' }, { team: 'b' }, { team: 'a', tier: 'bronze' }]
-const SERVERS = LABELS.map((labels, at) =>
+const EXCHANGING = given.find(({ metadata }) => metadata.name === 'exchanging-elsewhere') as McpServer
+const SERVERS = [...LABELS, undefined].map((labels, at) =>
   parsed({
     apiVersion: 'portolan.dev/v1alpha1',
     kind: 'McpServer',
     metadata: { name: `s${at}`, namespace: NAMESPACE, labels },
-    spec: { image: { name: 'a', command: ['a'] }, logging: { payloads: 'full' } },
+    spec: labels ? { image: { name: 'a', command: ['a'] }, logging: { payloads: 'full' } } : EXCHANGING.spec,
   } as unknown as Manifest),
 ) as McpServer[]
 const SCRIPTS = LABELS.map((labels, at) => inspected(scriptOf(`x${at}`, labels, NAMESPACE)))

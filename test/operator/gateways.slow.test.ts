@@ -56,7 +56,12 @@ test('a gateway that asks for token reviews that are not enabled runs no router,
   await until(async () => (await replicas()) === 1)
   await world.gateway('tools', {
     router,
-    auth: { anonymous: 'Deny', jwt: [], serviceAccounts: { audiences: ['a'], review: '60s' } },
+    auth: {
+      anonymous: 'Deny',
+      jwt: [],
+      tokenExchangeOrigins: [],
+      serviceAccounts: { audiences: ['a'], review: '60s' },
+    },
   })
   const { status } = await world.untilGateway(
     'tools',

@@ -117,7 +117,7 @@ test('what a rule of the cluster refuses for one user keeps nothing from the oth
   })
   await world.gateway('tools', {
     router: { replicas: 1, debug: false },
-    auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } },
+    auth: { anonymous: 'Deny', jwt: [], tokenExchangeOrigins: [], tokens: { secretName: 'callers' } },
   })
   await runRouter(world, 'tools', ADDRESS)
   const podOf = (id: string) => world.get('apps/v1', 'Deployment', `mcp-kit-u-${id}`)

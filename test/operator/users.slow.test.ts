@@ -91,7 +91,7 @@ async function userWorld(
   await world.server('kit', { ...KIT, users: { idleAfter: '30m', ...users } })
   await world.gateway('tools', {
     router: { replicas: 1, debug: false },
-    auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } },
+    auth: { anonymous: 'Deny', jwt: [], tokenExchangeOrigins: [], tokens: { secretName: 'callers' } },
   })
   await runRouter(world, 'tools', address)
   return { world, report }

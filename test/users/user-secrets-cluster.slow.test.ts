@@ -43,7 +43,9 @@ test('a router reads the Secrets of users that the operator names, and no others
     headers: [{ name: 'Authorization', value: 'Bearer for-lists' }],
     auth: { perUser: { secrets: { selector: { matchLabels: { 'portolan.dev/for': 'notes' } } } } },
   })
-  await world.gateway('tools', { auth: { anonymous: 'Deny', jwt: [], tokens: { secretName: 'callers' } } })
+  await world.gateway('tools', {
+    auth: { anonymous: 'Deny', jwt: [], tokenExchangeOrigins: [], tokens: { secretName: 'callers' } },
+  })
   await world.until('notes', isReady)
   assert.ok(notes.requests.every(({ authorization }) => authorization === 'Bearer for-lists'))
   const { origin, log } = await routerOf(t, world)
