@@ -1,17 +1,18 @@
 /** The HTTP server of a bridge. Its shutdown sequence does not lose calls. */
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { listen } from '../core/addresses.ts'
 import { type Clock, delay } from '../core/async.ts'
 import { CLOSING_RESPONSE } from '../core/mcp/protocol/closing-header.ts'
+import { keepRoom } from '../core/mcp/server/connection-room.ts'
 import { watchConnections } from '../core/mcp/server/connections.ts'
 import { watchQuiet } from '../core/mcp/server/quiet.ts'
 import { followCertificate, MIN_TLS_VERSION, readCertificate } from './certificate.ts'
 import { Site, type SiteOptions } from './site.ts'
 
-export type ServeOptions = SiteOptions & {
+export type ServeOptions = Omit<SiteOptions, 'room'> & {
   host: string
   /** 0 for any free port. */
   port: number
@@ -43,10 +44,11 @@ const MAX_REFUSAL_MS = 20_000
 /** Listens at once. Throws Fault `unavailable` if the port is in use or the address is not local, `io` without a usable certificate. */
 export async function serve(options: ServeOptions): Promise<BridgeServer> {
   const { clock } = options
-  const site = new Site(options)
   const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS }
-  const http = createHttp(options, timeouts, site)
-  http.maxConnections = MAX_CONNECTIONS
+  const http = createHttp(options, timeouts)
+  const room = keepRoom(http, MAX_CONNECTIONS, CLOSING_RESPONSE)
+  const site = new Site({ ...options, room })
+  http.on('request', (request, raw) => site.receive(request, raw))
   const connections = watchConnections(http, clock)
   const quiet = watchQuiet(http, clock)
   await listen(http, options.host, options.port)
@@ -78,12 +80,11 @@ export async function serve(options: ServeOptions): Promise<BridgeServer> {
   }
 }
 
-function createHttp(options: ServeOptions, timeouts: object, site: Site): Server {
-  const receive: RequestListener = (request, raw) => site.receive(request, raw)
+function createHttp(options: ServeOptions, timeouts: object): Server {
   const { tlsFolder } = options
-  if (tlsFolder === undefined) return createServer(timeouts, receive)
+  if (tlsFolder === undefined) return createServer(timeouts)
   const certificate = readCertificate(tlsFolder)
-  const server = createTlsServer({ ...timeouts, ...certificate, minVersion: MIN_TLS_VERSION }, receive)
+  const server = createTlsServer({ ...timeouts, ...certificate, minVersion: MIN_TLS_VERSION })
   followCertificate(server, tlsFolder, certificate, options)
   return server
 }

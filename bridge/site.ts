@@ -9,6 +9,7 @@ import { TRANSPORT_ERROR } from '../core/mcp/protocol/error-codes.ts'
 import { INSTANCE_HEADER } from '../core/mcp/protocol/instance-header.ts'
 import { createBodies } from '../core/mcp/server/bodies.ts'
 import type { FrontClients } from '../core/mcp/server/clients.ts'
+import type { ConnectionRoom } from '../core/mcp/server/connection-room.ts'
 import { createEndpoint, type Endpoint } from '../core/mcp/server/endpoint.ts'
 import type { McpHandler, McpRoute } from '../core/mcp/server/handler.ts'
 import { headerOf, type RequestHeaders } from '../core/mcp/server/headers.ts'
@@ -28,6 +29,7 @@ export type SiteOptions = {
   admits?: (authorization: string | undefined) => boolean
   /** As in BridgeOptions. */
   instance?: string
+  room: ConnectionRoom
   log: Log
 }
 
@@ -89,8 +91,12 @@ export class Site {
   #receiveMcp(request: IncomingMessage, raw: ServerResponse): void {
     const { headers, method } = request
     const refusal = this.#refusal(request)
-    if (refusal) writeRefusal(raw, refusal)
-    else if (method === 'GET') this.#endpoint.get(this.#route, headers, ANONYMOUS, raw)
+    if (refusal) {
+      writeRefusal(raw, refusal)
+      return
+    }
+    this.#options.room.admitted(raw)
+    if (method === 'GET') this.#endpoint.get(this.#route, headers, ANONYMOUS, raw)
     else if (method === 'DELETE') this.#endpoint.remove(headers, ANONYMOUS, raw)
     else {
       const identity = this.#identityOf(headers)

@@ -8,6 +8,7 @@ import { Fault, messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { INTERNAL_ERROR, TRANSPORT_ERROR } from '../../core/mcp/protocol/error-codes.ts'
 import { type Bodies, createBodies } from '../../core/mcp/server/bodies.ts'
+import { type ConnectionRoom, keepRoom } from '../../core/mcp/server/connection-room.ts'
 import { watchConnections } from '../../core/mcp/server/connections.ts'
 import { InFlight } from '../../core/mcp/server/in-flight.ts'
 import { JSON_TYPE } from '../../core/mcp/server/post-response.ts'
@@ -20,6 +21,7 @@ export type App = {
   /** MCP exchanges that closing waits for. */
   readonly inFlight: InFlight
   readonly bodies: Bodies
+  readonly room: ConnectionRoom
   /** Aborts when closing begins. */
   readonly draining: AbortSignal
   /** Throws a Fault `unavailable` if the port is in use or the address is not of this machine. */
@@ -63,6 +65,7 @@ const KEEP_ALIVE_MS = 620_000
 export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
   const app = bareApp(log)
   const connections = watchConnections(app.server, clock)
+  const room = keepRoom(app.server, MAX_CONNECTIONS)
   const quiet = watchQuiet(app.server, clock)
   const inFlight = new InFlight()
   const end = new AbortController()
@@ -86,6 +89,7 @@ export function createApp({ log, clock, lingerMs = 0 }: AppOptions): App {
     fastify: app,
     inFlight,
     bodies: createBodies(),
+    room,
     draining: end.signal,
     async listen(host, port) {
       await listen(app, host, port)
@@ -126,7 +130,6 @@ function bareApp(log: Log): FastifyInstance {
     frameworkErrors: (error, _request, reply) => refuse(error, reply),
     clientErrorHandler: answerBroken,
   })
-  app.server.maxConnections = MAX_CONNECTIONS
   // The handler reads the body itself.
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
     app.addHttpMethod(method, { overrideExisting: true })

@@ -103,6 +103,7 @@ function enter(app: App, options: McpRouteOptions, request: McpHttpRequest, raw:
   const { authorization } = request.headers
   const admit = (found: Found): void => {
     if ('id' in found) {
+      app.room.admitted(raw)
       options.openRequests?.add(raw, found, authorization)
       admitted(app, options, request, found, raw)
     } else refuseLogin(options, config, request, found, raw)
