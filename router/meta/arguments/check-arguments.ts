@@ -6,7 +6,7 @@ import type { ToolRoute } from '../../catalog/server-part.ts'
 import { shorten } from '../wording/shorten.ts'
 import { absentNames } from './argument-help.ts'
 import { type Check, correctArguments, isOpen } from './correct-arguments.ts'
-import { type GivenArguments, roundedIn, roundedRefusal } from './given-arguments.ts'
+import { type GivenArguments, repeatedRefusal, roundedIn, roundedRefusal } from './given-arguments.ts'
 import type { SchemaChecks } from './schema-checks.ts'
 
 export type Checked =
@@ -24,6 +24,8 @@ export function checkArguments(
   { definition: { inputSchema }, path, listedName, tool }: ToolRoute,
   given: GivenArguments,
 ): Checked {
+  const repeated = repeatedRefusal(given)
+  if (repeated !== undefined) return { refusal: repeated }
   const args = given.value
   const fit = checks.fits(inputSchema, args)
   if (fit !== false && isAllKnown(inputSchema, args)) return { args: given, notes: [] }

@@ -6,6 +6,7 @@ import { addRounded } from '../../../core/exact-json.ts'
 import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../../core/json.ts'
 import { sliceJson } from '../../../core/json-slice.ts'
 import type { McpRequest } from '../../../core/mcp/server/handler.ts'
+import { hasRepeatedNames } from '../../../core/repeated-names.ts'
 import { quote } from '../wording/sentences.ts'
 
 export type Given<Value extends JsonValue | undefined = JsonValue | undefined> = {
@@ -73,6 +74,14 @@ function roundedOf({ value, text, isExact }: Given): ReadonlySet<number> {
   }
   return rounded
 }
+
+/** Why arguments are not sent whose text has a name twice in an object: what was checked is not what a server may read. */
+export function repeatedRefusal({ value, text }: Given): string | undefined {
+  return text !== undefined && hasRepeatedNames(text, value) ? REPEATED : undefined
+}
+
+const REPEATED =
+  'An object in the arguments has the same name more than once, so the tool was not called. Give each name once.'
 
 function isUnsafe(value: JsonValue | undefined): value is number {
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER

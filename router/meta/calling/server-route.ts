@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import { RESOURCE_NOT_FOUND } from '../../../core/mcp/protocol/error-codes.ts'
 import type { McpResponse } from '../../../core/mcp/protocol/json-rpc.ts'
 import { mayRead } from '../../access/reachable.ts'
-import { ARGUMENTS_PATH, textAt } from '../arguments/given-arguments.ts'
+import { ARGUMENTS_PATH, repeatedRefusal, textAt } from '../arguments/given-arguments.ts'
 import { supportsTasks } from '../listing/describe.ts'
 import { type ListName, listPage, serverList } from '../listing/lists.ts'
 import type { Work } from '../meta-tool.ts'
@@ -78,11 +78,14 @@ async function callTool(work: Work, server: RouterServer): Promise<McpResponse> 
   const { params, method } = request
   const tool = catalog.toolByName.get(`${server.name}:${params.name}`)
   if (tool === undefined) return unknownTool(work, server)
+  const argumentsText = textAt(request, ARGUMENTS_PATH)
+  const repeated = repeatedRefusal({ value: params.arguments, text: argumentsText })
+  if (repeated !== undefined)
+    return refuse(work, { refusal: repeated, outcome: 'rejected', server, tool: tool.tool })
   const limited = refuseLimited(work, server, tool)
   if (limited) return limited
   const supported = params.task === undefined || supportsTasks(server, catalog)
   const sent = supported ? params : withoutTask(params)
-  const argumentsText = textAt(request, ARGUMENTS_PATH)
   const answer = await forward(work, { server, method, params: sent, tool, argumentsText })
   return answer instanceof Fault ? errorReply(work, faultSentence(answer, server, work.words)) : answer
 }
