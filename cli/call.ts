@@ -38,7 +38,7 @@ export function callCommand(terminal: Terminal): Command {
           const params = { name: 'execute_mcp_tool', arguments: { tool_path: tool, arguments: args } }
           const result = await gateway.request('tools/call', params)
           if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
-          terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
+          terminal.outRaw(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
           if (result.isError === true) throw new CommandError('the tool reported an error')
         } finally {
           await gateway.close()

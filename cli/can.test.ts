@@ -55,7 +55,7 @@ function recording(): { terminal: Terminal; lines: string[] } {
   const lines: string[] = []
   const colors = createColors(false)
   const write = (text: string) => lines.push(text)
-  const outputs = { out: write, err: write, errRaw: write, colors, errColors: colors }
+  const outputs = { out: write, outRaw: write, err: write, errRaw: write, colors, errColors: colors }
   return { terminal: { ...outputs, interactive: false, columns: () => 80, env: {} }, lines }
 }
 

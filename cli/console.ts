@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Command } from 'commander'
 import { CONSOLE_PORT } from '../core/console/cluster.ts'
 import { messageOf } from '../core/errors.ts'
+import { plainLine } from '../core/hidden-characters.ts'
 import { onShutdown } from '../core/lifecycle.ts'
 import { CommandError } from './command-error.ts'
 import { createOperatorPods, type OperatorPods } from './operator-pods.ts'
@@ -61,7 +62,7 @@ async function listen(
     pods.join(socket).catch(error => {
       joinError = messageOf(error)
       socket.destroy()
-      terminal.err(terminal.errColors.dim(joinError))
+      terminal.err(terminal.errColors.dim(plainLine(joinError)))
     })
   })
   const close = () => {

@@ -1,11 +1,12 @@
 /** `portolan eval`: measures how well labelled queries find their tools in the user's catalog. */
 import { Command, InvalidArgumentError } from 'commander'
+import { plainLine } from '../core/hidden-characters.ts'
 import { DEPTH, type Measures, mean, measureRanking } from '../router/catalog/search/measures.ts'
 import { CommandError } from './command-error.ts'
 import { type LabelledQuery, readLabelledQueries } from './labelled-queries.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
-import { count, plainLine, type Terminal, table } from './output.ts'
+import { count, type Terminal, table } from './output.ts'
 import { warnOfUnknown } from './unknown-tools.ts'
 
 const MAX_MISSES = 50

@@ -5,6 +5,7 @@ import { readBounded } from '../core/bounded.ts'
 import type { Profile } from '../core/catalog/router-config.ts'
 import { deadline } from '../core/deadline.ts'
 import { Fault } from '../core/errors.ts'
+import { plainLine } from '../core/hidden-characters.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { createLog } from '../core/log.ts'
 import { connectSdkClient, type SdkClient } from '../core/mcp/client/sdk-client.ts'
@@ -103,7 +104,7 @@ export async function runGateway(
     cacheFolder: cacheFolder(terminal.env),
     env: terminal.env,
     log: createLog({ level: 'silent' }),
-    onProgress: message => terminal.err(terminal.errColors.dim(message)),
+    onProgress: message => terminal.err(terminal.errColors.dim(plainLine(message))),
     onFindings: ({ problems, notes }) => {
       for (const problem of problems) terminal.err(problemLine(problem, terminal.errColors))
       for (const note of notes) terminal.err(noteLine(note, terminal.errColors))

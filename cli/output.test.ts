@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
 import { clientHelp } from './client-help.ts'
-import { count, noteLine, problemLine, table } from './output.ts'
+import { count, createTerminal, noteLine, problemLine, table } from './output.ts'
 import { costLines, savedLine } from './tokens.ts'
 
 test('columns are as wide as their visible text, without trailing blanks', () => {
@@ -16,6 +16,18 @@ test('columns are as wide as their visible text, without trailing blanks', () =>
     ],
   )
   assert.deepEqual(text.split('\n'), ['A        N', `${bold('abc')}      1`, 'd    1,234  x'])
+})
+
+test('the result of a tool is written as it is, except to a terminal, where control characters have no effect', () => {
+  const result = 'a\u001b]52;c;ZXZpbA==\u0007\r\nb\tc\rd\u009b2J'
+  const written = (isTTY: boolean) => {
+    const texts: string[] = []
+    const stream = { isTTY, write: (text: string) => texts.push(text) }
+    createTerminal({ env: {}, stdout: stream, stderr: stream } as never).outRaw(result)
+    return texts.join('')
+  }
+  assert.equal(written(false), `${result}\n`)
+  assert.equal(written(true), 'a⟨U+001B escape⟩]52;c;ZXZpbA==⟨U+0007⟩\nb\tc d⟨U+009B⟩2J\n')
 })
 
 test('control characters in the texts of tables, problems and notes are shown and have no effect', () => {

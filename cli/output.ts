@@ -1,7 +1,7 @@
 /** The output of commands: results as tables or JSON to standard output, everything else to standard error. */
 import { createColors } from 'picocolors'
 import type { Problem } from '../core/errors.ts'
-import { reveal } from '../core/hidden-characters.ts'
+import { plainLine, plainLines } from '../core/hidden-characters.ts'
 
 export type OutputFormat = 'table' | 'json'
 
@@ -10,6 +10,8 @@ export type Colors = ReturnType<typeof createColors>
 /** Where a command writes to, and its environment. */
 export type Terminal = {
   out(text: string): void
+  /** As `out`, for a text of a server as it is: on a terminal, control characters are described instead of obeyed. */
+  outRaw(text: string): void
   err(text: string): void
   /** As `err`, without a newline. */
   errRaw(text: string): void
@@ -32,6 +34,7 @@ export function createTerminal(process: NodeJS.Process): Terminal {
     stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
   return {
     out: text => process.stdout.write(`${text}\n`),
+    outRaw: text => process.stdout.write(`${process.stdout.isTTY ? plainLines(text) : text}\n`),
     err: text => process.stderr.write(`${text}\n`),
     errRaw: text => process.stderr.write(text),
     colors: createColors(colourful(process.stdout)),
@@ -68,13 +71,6 @@ function readCell(cell: Cell): ReadCell {
   const [text, paint] = typeof cell === 'string' ? [cell, (text: string) => text] : cell
   return { text: plainLine(text), paint }
 }
-
-/** A text from outside as a part of a line: control characters are described instead of obeyed, and line breaks are blanks. Pure. */
-export function plainLine(text: string): string {
-  return reveal(text.replace(LINE_BREAKS, ' '))
-}
-
-const LINE_BREAKS = /[\t\n\r\u0085\u2028\u2029]+/g
 
 /** 1234567 as "1,234,567", whatever the locale. Pure. */
 export function count(value: number): string {

@@ -1,5 +1,6 @@
 /** Shows progress: on a terminal as lines, the last of which is overwritten; otherwise as log entries. */
 import type { Problem } from '../core/errors.ts'
+import { plainLine } from '../core/hidden-characters.ts'
 import type { Log } from '../core/log.ts'
 import type { Findings } from '../local/reloader.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
@@ -32,7 +33,8 @@ export function createProgress(terminal: Terminal, log: Log): Progress {
   }
   return {
     say(text, about) {
-      if (terminal.interactive) write(terminal.errColors.dim([text, ...Object.values(about)].join(': ')))
+      if (terminal.interactive)
+        write(terminal.errColors.dim([text, ...Object.values(about).map(plainLine)].join(': ')))
       else log.info(about, text)
       saidAt = performance.now()
     },

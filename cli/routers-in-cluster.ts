@@ -3,6 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { systemClock } from '../core/async.ts'
 import { deadline } from '../core/deadline.ts'
 import { Fault, messageOf } from '../core/errors.ts'
+import { plainLine } from '../core/hidden-characters.ts'
 import type { Access } from '../core/kube/access.ts'
 import { KubeClient } from '../core/kube/client.ts'
 import { findAccess } from '../core/kube/config.ts'
@@ -10,7 +11,7 @@ import type { Kube } from '../core/kube/object.ts'
 import { type PodAnswer, requestOfPod } from '../core/kube/pod-request.ts'
 import { ADMIN_PORT, LABEL, selectorOf } from '../operator/plan/names.ts'
 import { CommandError } from './command-error.ts'
-import { plainLine, type Terminal } from './output.ts'
+import type { Terminal } from './output.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 

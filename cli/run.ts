@@ -41,7 +41,7 @@ export function runCommand(terminal: Terminal): Command {
           const params = { name: TOOL, arguments: args }
           const result = await gateway.request('tools/call', params)
           if (result.isError === true && output === 'table') throw new CommandError(answerText(result))
-          terminal.out(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
+          terminal.outRaw(output === 'json' ? JSON.stringify(result, null, 2) : answerText(result))
           if (result.isError === true) throw new CommandError('the script failed')
         } finally {
           await gateway.close()

@@ -43,6 +43,7 @@ function createTestTerminal(): { terminal: Terminal; printed: string[] } {
   const colors = createColors(false)
   const terminal: Terminal = {
     out: text => void printed.push(text),
+    outRaw: text => void printed.push(text),
     err: () => {},
     errRaw: () => {},
     colors,

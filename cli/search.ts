@@ -1,12 +1,13 @@
 /** `portolan search`: shows what an agent finds for a query. */
 import { Command } from 'commander'
+import { plainLine } from '../core/hidden-characters.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { LocalStatus } from '../local/local-status.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { explanationText } from './explanation.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, wholeNumber, withGateway } from './options.ts'
-import { type Colors, plainLine, type Terminal, table } from './output.ts'
+import { type Colors, type Terminal, table } from './output.ts'
 import { answerText } from './tool-answer.ts'
 
 const DESCRIPTION_WIDTH = 80

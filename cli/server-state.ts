@@ -1,7 +1,7 @@
 /** The state of a server in words, for tables and messages. Pure. */
+import { plainLine } from '../core/hidden-characters.ts'
 import { REASON } from '../crds/conditions.ts'
 import type { LocalStatus, ServerStatusLine } from '../local/local-status.ts'
-import { plainLine } from './output.ts'
 
 /** The state in the words of `kubectl get mcpservers`. */
 export function wordOf({ state, reason, transport, discovery }: ServerStatusLine): string {

@@ -1,5 +1,6 @@
 /** `portolan users`: shows which users have their own session, process or pod at which server, or ends one. */
 import { Command } from 'commander'
+import { plainLine } from '../core/hidden-characters.ts'
 import type { UserStatus } from '../router/upstream/user-members.ts'
 import { CommandError } from './command-error.ts'
 import { openGateway, type UsersOfServer } from './live-gateway.ts'
@@ -11,7 +12,7 @@ import {
   type UrlOption,
   urlOption,
 } from './options.ts'
-import { plainLine, type Terminal, table } from './output.ts'
+import { type Terminal, table } from './output.ts'
 import type { ClusterUsers } from './users-in-cluster.ts'
 
 type UsersOptions = UrlOption & OutputOption & { end?: boolean; namespace?: string; context?: string }

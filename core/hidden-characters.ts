@@ -58,6 +58,21 @@ export function reveal(text: string): string {
   )
 }
 
+/** A text from outside as a part of a line: control characters are described instead of obeyed, and line breaks are blanks. */
+export function plainLine(text: string): string {
+  return reveal(text.replace(LINE_BREAKS, ' '))
+}
+
+/** As `plainLine`, for a text of several lines. */
+export function plainLines(text: string): string {
+  return reveal(text.replaceAll('\r\n', '\n').replace(RETURNS, ' '))
+}
+
+/** They go to the start of a line, or to the next. */
+const RETURNS = /[\r\u0085\u2028\u2029]+/g
+
+const LINE_BREAKS = /[\t\n\r\u0085\u2028\u2029]+/g
+
 /** Whether the characters belong to visible text: to an emoji, to a word with joiners, or a direction mark after a right-to-left letter. */
 function belongsToText(run: string, text: string, at: number): boolean {
   const before = Array.from(text.slice(Math.max(0, at - 2), at)).at(-1) ?? ''

@@ -1,5 +1,6 @@
 /** Formats log entries for a terminal, one short line each. Loaded only if standard error is a terminal. */
 import { prettyFactory } from 'pino-pretty'
+import { plainLine, plainLines } from './hidden-characters.ts'
 
 type Entry = Record<string, unknown>
 
@@ -17,7 +18,7 @@ export function prettyLine(): (line: string) => string {
 
 /** Requests and the standard error of servers are the most frequent entries, so they have their own format. */
 function sentenceOf({ level: _, time: __, msg, ...fields }: Entry): string {
-  if (msg === 'server wrote to stderr') return `${fields.server} │ ${fields.stderr}`
+  if (msg === 'server wrote to stderr') return plainLine(`${fields.server} │ ${fields.stderr}`)
   if (msg === 'request' && fields.tool !== undefined) {
     const { server, tool, outcome, durationMs, method: ___, upstreamMs: ____, ...rest } = fields
     return join(`${server}:${tool} ${outcome} in ${durationMs} ms`, rest)
@@ -26,12 +27,14 @@ function sentenceOf({ level: _, time: __, msg, ...fields }: Entry): string {
 }
 
 function join(text: string, fields: Entry): string {
-  return [text, ...Object.entries(fields).flatMap(([key, value]) => fieldText(key, value))].join(' ')
+  const more = Object.entries(fields).flatMap(([key, value]) => fieldText(key, value))
+  return [plainLine(text), ...more].join(' ')
 }
 
 function fieldText(key: string, value: unknown): string[] {
   if (value === undefined) return []
-  if (key === 'err') return [`\n${(value as { stack?: string }).stack ?? JSON.stringify(value)}`]
-  if (key === 'output') return [`\n${value}`]
-  return [`${key}=${typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)}`]
+  if (key === 'err') return [`\n${plainLines((value as { stack?: string }).stack ?? JSON.stringify(value))}`]
+  if (key === 'output') return [`\n${plainLines(String(value))}`]
+  const written = typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)
+  return [plainLine(`${key}=${written}`)]
 }

@@ -70,6 +70,7 @@ async function world(t: TestContext, pin: 'Warn' | 'Hold' | undefined, gatewaySp
     const printedLines: string[] = []
     await command({
       out: text => printedLines.push(text),
+      outRaw: text => printedLines.push(text),
       err: text => printedLines.push(text),
       errRaw: () => {},
       colors: plain,

@@ -23,6 +23,17 @@ test('known secrets, and values whose names look secret, are removed from a line
   for (const [line, expected] of Object.entries(cases)) assert.equal(harmless(line, secrets), expected)
 })
 
+test('what is left of a line does not control a terminal', () => {
+  const cases = {
+    '\u001b\u001b[0m]52;c;ZXZpbA==\u0007': '⟨U+001B escape⟩]52;c;ZXZpbA==⟨U+0007⟩',
+    '\u009b\u001b[0m2Jgone': '⟨U+009B⟩2Jgone',
+    'abc\b\b\bxyz': 'abc⟨U+0008, U+0008, U+0008⟩xyz',
+    '10 %\r20 %\u0085done': '10 % 20 % done',
+    'a\tb é 日本 👩‍💻': 'a\tb é 日本 👩‍💻',
+  }
+  for (const [line, expected] of Object.entries(cases)) assert.equal(harmless(line, []), expected)
+})
+
 test('colours and line breaks are removed', () => {
   assert.equal(harmless('\u001b[31mERROR\u001b[0m it broke \r', []), 'ERROR it broke')
 })

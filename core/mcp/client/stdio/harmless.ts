@@ -1,5 +1,6 @@
 /** Removes secrets and control characters from a child's output before it is logged or shown. Pure. */
 import { stripVTControlCharacters } from 'node:util'
+import { plainLines } from '../../../hidden-characters.ts'
 
 const MASK = '[redacted]'
 /** Shorter values are not masked: they occur in ordinary words. */
@@ -9,11 +10,13 @@ const NAMED =
 const BEARER = /(bearer\s+)[\w.~+/=-]{8,}/gi
 const USER_INFO = /(:\/\/)[^/\s:@]*:[^/\s]+(?=@)/g
 
-/** One line without the given secrets, values named like secrets, and terminal colours. */
+/** One line without the given secrets, values named like secrets, and terminal colours. Other control characters are described. */
 export function harmless(line: string, secrets: readonly string[]): string {
   let text = stripVTControlCharacters(line).trimEnd()
   for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) text = text.replaceAll(secret, MASK)
-  return text.replace(NAMED, `$1${MASK}`).replace(BEARER, `$1${MASK}`).replace(USER_INFO, `$1${MASK}`)
+  text = text.replace(NAMED, `$1${MASK}`).replace(BEARER, `$1${MASK}`).replace(USER_INFO, `$1${MASK}`)
+  // What was removed may have stood within another sequence, which is complete now.
+  return plainLines(text)
 }
 
 /** Each line of the secrets, longest first, so that none is replaced only in part. */
