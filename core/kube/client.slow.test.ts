@@ -76,7 +76,8 @@ test('status is applied separately from spec, on our own kinds', { skip }, async
     ...named('portolan.dev/v1alpha1', 'McpServer', 'demo'),
     spec: { remote: { url: 'http://127.0.0.1/mcp' } },
   }
-  const made = await client.apply(server, manager)
+  // The API server serves a kind shortly after it is established.
+  const made = await until(() => client.apply(server, manager))
   const status = { protocol: '2025-11-25' }
   const written = await client.applyStatus({ ...server, spec: {}, status }, manager)
   assert.equal(written.status?.protocol, status.protocol)
