@@ -5,7 +5,7 @@ import { createColors } from 'picocolors'
 import { createLog } from '../core/log.ts'
 import { startRouter } from '../router/router.ts'
 import { createInProcessSource } from '../router/source/in-process-source.ts'
-import { echo, snapshotOf, upstreamOf } from '../test/meta/fixture.ts'
+import { echo, type FixtureServer, snapshotOf, upstreamOf } from '../test/meta/fixture.ts'
 import { SERVERS } from '../test/meta/servers.ts'
 import { until } from '../test/support/until.ts'
 import type { Terminal } from './output.ts'
@@ -20,9 +20,17 @@ test('the table of a search needs no status of the gateway, which those of a clu
   assert.match(printed.join('\n'), /\d+ found in [\d.]+ ms/)
 })
 
-async function startClusterRouter(t: TestContext): Promise<string> {
+test('a search that finds nothing says why, as the answer to an agent does', async t => {
+  const starting = { server: { status: { state: 'starting', hidden: false } } } satisfies FixtureServer
+  const url = await startClusterRouter(t, { ...SERVERS, mem: starting })
+  const { terminal, printed } = createTestTerminal()
+  await searchCommand(terminal).parseAsync(['zzqqxx', '--url', url], { from: 'user' })
+  assert.match(printed.join('\n'), /^no tool was found\nThe tools of mem are not known yet: it is starting\./)
+})
+
+async function startClusterRouter(t: TestContext, servers = SERVERS): Promise<string> {
   const source = createInProcessSource()
-  source.publish(snapshotOf(SERVERS, {}, 1))
+  source.publish(snapshotOf(servers, {}, 1))
   const log = createLog({ level: 'silent' })
   const router = await startRouter({
     source,

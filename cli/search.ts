@@ -70,7 +70,8 @@ async function explain(
 
 function asTable(answer: JsonObject, colors: Colors): string {
   const tools = Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []
-  if (tools.length === 0) return 'no tool was found'
+  const more = typeof answer.more === 'string' ? `\n${colors.dim(plainLine(answer.more))}` : ''
+  if (tools.length === 0) return `no tool was found${more}`
   const rows = tools.map(tool => [
     `${Number(tool.relevance_score).toFixed(2)}${tool.weak === true ? ' weak' : ''}`,
     [String(tool.tool_path), colors.bold] as const,

@@ -3,7 +3,11 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { wordsOf } from '../../catalog/search/text.ts'
 import { heldRefusal, stateRefusal } from '../calling/targets.ts'
 import { quote } from '../wording/sentences.ts'
+import { NOTHING_FITS } from './search-catalog.ts'
 import { MAX_QUERIES } from './search-request.ts'
+
+/** How many servers that are starting are named. */
+const MAX_STARTING = 3
 
 /** The `absent` products of a search, the `unknown` names of a selection, and how many tools of it are `left` out. */
 export type NotFound = { absent?: readonly string[]; unknown?: readonly string[]; left?: number }
@@ -21,6 +25,19 @@ export function remarkOn(catalog: Catalog, { absent = [], unknown = [], left = 0
       ? `${left} more of the selected tools are left out: select at most ${MAX_QUERIES} at a time.`
       : undefined,
   )
+}
+
+/** The sentence if `fitsNone`. The tool may be one of a server whose tools are not known yet: then it says to search again. */
+export function nothingFits({ config, catalogs }: Catalog): string {
+  const starting = config.servers.filter(
+    ({ name, status }) => !catalogs.has(name) && !status.hidden && status.state !== 'failed',
+  )
+  if (starting.length === 0) return NOTHING_FITS
+  const names = starting.slice(0, MAX_STARTING).map(({ name }) => name)
+  const left = starting.length - names.length
+  const more = left > 0 ? ` and ${left} more` : ''
+  const they = starting.length > 1 ? 'they are' : 'it is'
+  return `The tools of ${names.join(', ')}${more} are not known yet: ${they} starting. Search again in a few seconds.`
 }
 
 /** The texts that are neither empty nor undefined, with a space between them. */

@@ -35,7 +35,7 @@ export type SearchScope = {
   wanted?: (item: Item) => boolean
 }
 
-/** The sentence for agents if `fitsNone`. */
+/** The sentence for agents if `fitsNone` and the tools of all servers are known; see `nothingFits` of remarks.ts. */
 export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
 const MAX_EXTRAS = 3
 /** How many hits are compared to find whether one stands out from the others of its server. */

@@ -3,8 +3,8 @@ import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
 import { isStopword, wordsOf } from '../../../catalog/search/text.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { joined, type NotFound, remarkOn } from '../../finding/remarks.ts'
-import { type Found, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
+import { joined, type NotFound, nothingFits, remarkOn } from '../../finding/remarks.ts'
+import { type Found, fitsNone } from '../../finding/search-catalog.ts'
 import { ENDS_HERE } from '../../finding/search-request.ts'
 import { foldSchema } from '../../schemas/fold.ts'
 import { type TrimmedSchema, trimSchema } from '../../schemas/trim.ts'
@@ -87,7 +87,7 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
   const left = continues ? totalFound - discovery.from - lines.length : 0
   const isNone = discovery.from === 0 && fitsNone(tools)
   const rest = continues ? restOf(left, nextCursor) : undefined
-  const more = joined(remark, isNone ? NOTHING_FITS : moreOf(rest, schemas)) || undefined
+  const more = joined(remark, isNone ? nothingFits(catalog) : moreOf(rest, schemas)) || undefined
   return {
     isWhole: !schemas.folded && !schemas.omitted && lines.length === tools.length,
     text: JSON.stringify({ ...answer, nextCursor, more }),

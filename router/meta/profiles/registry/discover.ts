@@ -4,13 +4,12 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { type Catalog, isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
-import { joined, type NotFound, remarkOn } from '../../finding/remarks.ts'
+import { joined, type NotFound, nothingFits, remarkOn } from '../../finding/remarks.ts'
 import {
   type Found,
   type FoundItems,
   fitsNone,
   type Item,
-  NOTHING_FITS,
   searchCatalog,
 } from '../../finding/search-catalog.ts'
 import {
@@ -132,7 +131,8 @@ function compose(
   const continues = hasMore || found.lines.length < tools.length
   const nextCursor = continues && shown < MAX_RANK ? rankCursor(shown, asked) : undefined
   const rest = total > shown ? moreOf(total - shown, nextCursor) : undefined
-  const more = joined(remarkOn(catalog, notFound), isPoor && isSearch ? NOTHING_FITS : rest) || undefined
+  const more =
+    joined(remarkOn(catalog, notFound), isPoor && isSearch ? nothingFits(catalog) : rest) || undefined
   return { tools: found.lines, categories: categories.lines, resources, prompts, nextCursor, more }
 }
 

@@ -4,8 +4,8 @@ import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
-import { joined, remarkOn } from '../../finding/remarks.ts'
-import { type FoundItems, fitsNone, NOTHING_FITS } from '../../finding/search-catalog.ts'
+import { joined, nothingFits, remarkOn } from '../../finding/remarks.ts'
+import { type FoundItems, fitsNone } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   ENDS_HERE,
@@ -113,7 +113,8 @@ function answerRanking(
   const weak = new Set(found.tools.filter(one => one.weak).map(({ item }) => item))
   const isNone = paging.cursor === undefined && notFound.length === 0 && fitsNone(found.tools)
   const missed = paging.cursor === undefined ? { absent: found.absent, unknown } : {}
-  const more = joined(remarkOn(work.catalog, missed), isNone ? NOTHING_FITS : undefined) || undefined
+  const more =
+    joined(remarkOn(work.catalog, missed), isNone ? nothingFits(work.catalog) : undefined) || undefined
   return answer(work, { tools, weak, total: found.total, extras, notFound, more }, { ...paging, keyOf })
 }
 
