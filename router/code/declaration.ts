@@ -3,6 +3,7 @@
 import { reveal } from '../../core/hidden-characters.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { estimateTokens } from '../catalog/estimate.ts'
+import { isNear, MAX_COMPARED, MAX_NEAR } from '../meta/schemas/asked.ts'
 import { resolveReference } from '../meta/schemas/pointer.ts'
 import { shorten } from '../meta/wording/shorten.ts'
 
@@ -32,17 +33,27 @@ const PLAIN: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** `name`: the beginning of the declaration, such as `tools.github.get_issue`. */
-export type Declared = { name: string; input: JsonObject; output?: JsonValue }
+/** `name`: the beginning of the declaration, such as `tools.github.get_issue`; `asked`: terms of the query. */
+export type Declared = {
+  name: string
+  input: JsonObject
+  output?: JsonValue
+  asked?: ReadonlySet<string>
+}
 
 /**
- * A declaration of at most `budget` tokens, as detailed as fits, or one without types. `returns`: the type of the results, with a comment if
+ * A declaration of at most `budget` tokens, as detailed as fits, or one without types. Values of long enums that contain a word of the
+ * query are shown besides the first. `returns`: the type of the results, with a comment if
  * it was learned from results; takes precedence over the outputSchema.
  */
-export function declarationOf({ name, input, output }: Declared, budget: number, returns?: string): string {
+export function declarationOf(
+  { name, input, output, asked }: Declared,
+  budget: number,
+  returns?: string,
+): string {
   let text = ''
   for (const detail of DETAILS) {
-    const inside = typeOf(input, top(input, detail))
+    const inside = typeOf(input, top(input, detail, asked))
     const args = takesNothing(input, inside) ? '' : `args${hasRequired(input) ? '' : '?'}: ${inside}`
     const result = returns ?? returned(output, detail)
     text = `${name}(${args}): ${result}`
@@ -60,11 +71,20 @@ function returned(output: JsonValue | undefined, detail: Detail): string {
   return `Promise<${typeOf(wrapped ?? output, top(output, detail))}>`
 }
 
-/** `seen`: the enclosing schemas; `left`: how many schemas may still be read, since references can multiply them. */
-type Place = { root: JsonObject; detail: Detail; seen: readonly unknown[]; left: { schemas: number } }
+/**
+ * `asked`: terms of the query; `seen`: the enclosing schemas; `left`: how many schemas may still be read, since references can
+ * multiply them.
+ */
+type Place = {
+  root: JsonObject
+  detail: Detail
+  asked: ReadonlySet<string>
+  seen: readonly unknown[]
+  left: { schemas: number }
+}
 
-function top(root: JsonObject, detail: Detail): Place {
-  return { root, detail, seen: [], left: { schemas: MAX_SCHEMAS } }
+function top(root: JsonObject, detail: Detail, asked: Place['asked'] = new Set()): Place {
+  return { root, detail, asked, seen: [], left: { schemas: MAX_SCHEMAS } }
 }
 
 /** The type of values that a schema describes. */
@@ -74,7 +94,7 @@ function typeOf(schema: JsonValue | undefined, place: Place): string {
   const inner = { ...place, seen: [...place.seen, schema] }
   if (typeof schema.$ref === 'string') return typeOf(resolveReference(place.root, schema.$ref), inner)
   if (schema.const !== undefined) return literal(schema.const)
-  if (Array.isArray(schema.enum)) return literals(schema.enum, place.detail.values)
+  if (Array.isArray(schema.enum)) return literals(schema.enum, place)
   const alternatives = [schema.anyOf, schema.oneOf].find(Array.isArray)
   if (alternatives && !isObject(schema.properties))
     return union((alternatives as JsonValue[]).map(one => typeOf(one, inner)))
@@ -152,10 +172,12 @@ function commentOf(property: JsonValue | undefined, { comment }: Detail): string
   return text === '' ? '' : `/** ${text} */ `
 }
 
-/** The first values of an enum as literals, the others by their types. */
-function literals(values: readonly JsonValue[], most: number): string {
-  const shown = values.slice(0, most).map(literal)
-  return union(values.length > most ? [...shown, ...new Set(values.slice(most).map(widened))] : shown)
+/** The first values of an enum and those near the query as literals, the others by their types. */
+function literals(values: readonly JsonValue[], { detail, asked }: Place): string {
+  const later = values.slice(detail.values, MAX_COMPARED).filter(value => isNear(value, asked))
+  const shown = new Set([...values.slice(0, detail.values), ...later.slice(0, MAX_NEAR)])
+  const others = values.filter(value => !shown.has(value))
+  return union([...[...shown].map(literal), ...others.map(widened)])
 }
 
 function literal(value: JsonValue): string {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
+import { estimateTokens } from '../../router/catalog/estimate.ts'
 import { NOTHING_FITS } from '../../router/meta/finding/search-catalog.ts'
 import { declarationsText } from '../../router/meta/profiles/code/find-tools.ts'
 import { codeOf } from '../code/script-gateway.ts'
@@ -57,4 +58,38 @@ test('tools that a tool needs are named before its declaration', async () => {
   ] as never[]
   const lines = await find({ query: 'charts:query_panel' }, { charts: { offers: { tools } } })
   assert.ok(lines.includes('// needs charts:list_panels'), lines.join('\n'))
+})
+
+/** A tool whose declaration and description exceed what a hit of a search gets. */
+function largeTool(name: string) {
+  const actions = Array.from({ length: 40 }, (_, at) => `action_${at}`)
+  const part = (at: number) => [
+    `part_${at}`,
+    { type: 'object', properties: { [`inner_${at}`]: { type: 'string' } } },
+  ]
+  const properties = {
+    action: { enum: [...actions, 'highlight_text'] },
+    ...Object.fromEntries(Array.from({ length: 18 }, (_, at) => part(at))),
+  }
+  const description = `${'Edits a page and all that is on it. '.repeat(12)}The end.`
+  return { name, description, inputSchema: { type: 'object', properties } } as never
+}
+const PAGES = { pages: { offers: { tools: [largeTool('edit'), largeTool('print')] } } }
+
+test('a tool requested by its path is declared with all that the answer has room for', async () => {
+  for (const query of ['pages:edit', 'select:pages:edit', ['pages:edit']]) {
+    const answer = (await find({ query }, PAGES)).join('\n')
+    assert.match(answer, /The end\./)
+    assert.match(answer, /part_17\?: \{inner_17\?: string\}/)
+    assert.ok(estimateTokens(answer) <= 1_200)
+  }
+  const both = (await find({ query: 'select:pages:edit,pages:print' }, PAGES)).join('\n')
+  assert.ok(estimateTokens(both) <= 1_200)
+  assert.match(both, /tools\.pages\.edit\(args\?: \{[^]*tools\.pages\.print\(args\?: \{/)
+})
+
+test('the values of an enum that a query names are shown, even after many others', async () => {
+  const answer = (await find({ query: 'edit pages: highlight text', limit: 1 }, PAGES)).join('\n')
+  assert.match(answer, /action\?: "action_0" \| .*"highlight_text" \| string/)
+  assert.doesNotMatch(answer, /action_39/)
 })

@@ -1,8 +1,8 @@
 /** Shows a JSON Schema within a token budget: required parts first, long and deep parts as their type only, marked as folded. Pure. */
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts'
 import { estimateTokens, tokensOfCut } from '../../catalog/estimate.ts'
-import { wordsOf } from '../../catalog/search/text.ts'
 import { shorten } from '../wording/shorten.ts'
+import { isNear, MAX_COMPARED, MAX_NEAR } from './asked.ts'
 import { foldedComment } from './folded-comment.ts'
 import { resolveReference } from './pointer.ts'
 import { requiredOf, sortedNames } from './property-names.ts'
@@ -78,9 +78,6 @@ const READ: readonly string[] = [...SCALARS, ...NESTING, 'description', 'enum', 
 /** Tokens of the frame around the properties if only some of them fit. */
 const FRAME_TOKENS = 30
 const MAX_NAME_CHARACTERS = 200
-/** How many values of an enum are compared with the query, and how many of those that contain a word of it are shown. */
-const MAX_COMPARED = 1_000
-const MAX_NEAR = 5
 
 /**
  * Returns the same object if it fits; `tokens` are those of its JSON text if known. Values of enums that contain one of the terms in
@@ -237,12 +234,6 @@ function isShortEnum(values: readonly JsonValue[], most: number): boolean {
     values.every(value => typeof value === 'string' && value.length <= most) &&
     JSON.stringify(values).length <= most
   )
-}
-
-/** Whether a value of an enum contains a word of the query: `mapbox/cycling` for "directions cycling". */
-function isNear(value: JsonValue, asked: ReadonlySet<string>): boolean {
-  if (asked.size === 0 || typeof value !== 'string' || value.length > MAX_SCALAR_CHARACTERS) return false
-  return wordsOf(value).some(({ term }) => asked.has(term))
 }
 
 /** The last resort: as many properties as fit, with only their types. */

@@ -1,11 +1,11 @@
 /** Formats hits within the token budget: a short line for each, schemas for the best. Pure. */
 import type { Catalog, Extra } from '../../../catalog/catalog.ts'
 import { estimateTokens } from '../../../catalog/estimate.ts'
-import { isStopword, wordsOf } from '../../../catalog/search/text.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { joined, type NotFound, nothingFits, remarkOn } from '../../finding/remarks.ts'
 import { type Found, fitsNone } from '../../finding/search-catalog.ts'
 import { ENDS_HERE } from '../../finding/search-request.ts'
+import { askedTerms } from '../../schemas/asked.ts'
 import { foldSchema } from '../../schemas/fold.ts'
 import { type TrimmedSchema, trimSchema } from '../../schemas/trim.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
@@ -81,7 +81,7 @@ function compose(discovery: Discovery, budget: number): DiscoveryAnswer & { isWh
   const { resources, prompts } = extras
   const answer = { tools: lines.map(({ line }) => line), resources, prompts, ...frame }
   const bareTokens = estimateTokens(JSON.stringify(answer))
-  const schemas = addSchemas(lines, room - extras.tokens, needs, termsOf(discovery.query))
+  const schemas = addSchemas(lines, room - extras.tokens, needs, askedTerms(discovery.query))
   const continues = lines.length < tools.length || discovery.hasMore
   const nextCursor = continues ? discovery.cursorAfter(lines.length) : undefined
   const left = continues ? totalFound - discovery.from - lines.length : 0
@@ -148,12 +148,6 @@ function moreOf(rest: string | undefined, { folded, omitted }: Schemas): string 
     ...(folded ? ['folded schema: query "tool_path#/properties/NAME" for a part'] : []),
   ]
   return parts.length > 0 ? parts.join('; ') : undefined
-}
-
-/** The terms that values of an enum are compared with. */
-function termsOf(query: string | string[]): ReadonlySet<string> {
-  const words = [query].flat().flatMap(one => wordsOf(one.slice(0, MAX_ECHO_CHARACTERS)))
-  return new Set(words.filter(({ text }) => !isStopword(text)).map(({ term }) => term))
 }
 
 /** The query as the answer repeats it; several queries share the budget. */
