@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../core/json.ts'
 import { estimateTokens } from '../../router/catalog/estimate.ts'
+import { composeDiscovery } from '../../router/meta/profiles/hierarchical/discovery-answer.ts'
 import { asking } from './asking.ts'
 import { createFixture, type Fixture } from './fixture.ts'
 import { ISSUE_SCHEMA, SERVERS } from './servers.ts'
@@ -86,4 +87,34 @@ test('weak hits after the fifth are shown only with a limit, a cursor or several
   const six = Array.from({ length: 6 }, (_, i) => `x${i} log workout`)
   const several: Page = await read(fixture, 'discover_mcp_tools', { query: six })
   assert.ok(several.tools.length >= six.length)
+})
+
+test('a strong hit among the first three has its schema if there is room, however far below the best it is; else the answer says how to get it', () => {
+  const schemaOf = (parts: number) => ({
+    type: 'object',
+    properties: Object.fromEntries(
+      Array.from({ length: parts }, (_, at) => [`a_long_name_${at}`, { type: 'string' }]),
+    ),
+  })
+  const answerWith = (parts: number) => {
+    const tools = ['best', 'other'].map(name => ({
+      name,
+      description: 'Does it',
+      inputSchema: schemaOf(parts),
+    }))
+    const catalog = createFixture({ a: { offers: { tools } } }).catalog()
+    const found = (path: string, relevance: number) => {
+      return { item: catalog.toolByName.get(path) ?? assert.fail(), relevance, weak: false, whole: false }
+    }
+    const hits = { tools: [found('a:best', 0.4), found('a:other', 0.2)], extras: [], totalFound: 2 }
+    const page = { from: 0, hasMore: false, cursorAfter: () => undefined, searchMs: 1, query: 'do it' }
+    const { text } = composeDiscovery({ catalog, ...hits, ...page })
+    return JSON.parse(text)
+  }
+  const roomy = answerWith(5)
+  assert.deepEqual(roomy.tools[1].input_schema, schemaOf(5))
+  assert.equal(roomy.more, undefined)
+  const full = answerWith(60)
+  assert.equal(full.tools[1].input_schema, undefined)
+  assert.match(full.more, /other schemas: query select:PATH,PATH/)
 })

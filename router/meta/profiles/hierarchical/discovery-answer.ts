@@ -11,7 +11,7 @@ import { type TrimmedSchema, trimSchema } from '../../schemas/trim.ts'
 import { extraLines } from '../../wording/extra-lines.ts'
 import { rounded, WHOLE_BUDGETS } from '../../wording/lines.ts'
 import { shorten, shortenToTokens } from '../../wording/shorten.ts'
-import { MIN_SHARE_OF_BEST, schemaShares } from './schema-shares.ts'
+import { isFirst, MIN_SHARE_OF_BEST, schemaShares } from './schema-shares.ts'
 import { SCHEMA_KEY_TOKENS, type ToolLine, toolLines } from './tool-lines.ts'
 
 /** Share of the budget for lines; the rest is for schemas. */
@@ -122,7 +122,7 @@ function addSchemas(
     const most = share > 0 ? share + spare : 0
     if (most < Math.min(wholeTokens, MIN_FOLDED_TOKENS)) {
       if (share > 0) spare = most
-      schemas.omitted ||= !found.weak && found.relevance >= MIN_SHARE_OF_BEST * best
+      schemas.omitted ||= !found.weak && (isFirst(rank, needs) || found.relevance >= MIN_SHARE_OF_BEST * best)
       continue
     }
     const { schema, folded, tokens } = foldSchema(whole, most, wholeTokens, asked)

@@ -17,9 +17,15 @@ test('hits nearly as relevant have their schemas if these fit in full, up to fiv
   assert.deepEqual(shares(ties, 199), [50, 50, 50, 0, 0, 0, 0, 0])
 })
 
-test('weak hits, and hits far below the best, have none', () => {
-  assert.deepEqual(shares([hit(1, 50), hit(0.9, 50, true), hit(0.5, 50)], 1_000), [50, 0, 0])
+test('weak hits have none', () => {
+  assert.deepEqual(shares([hit(1, 50), hit(0.9, 50, true), hit(0.7, 50)], 1_000), [50, 0, 50])
   assert.deepEqual(shares([hit(0.1, 50, true)], 1_000), [0])
+})
+
+test('of the first three hits, those far below the best have theirs only if it fits in full into what the others leave', () => {
+  assert.deepEqual(shares([hit(1, 50), hit(0.5, 50), hit(0.3, 50), hit(0.3, 50)], 1_000), [50, 50, 50, 0])
+  assert.deepEqual(shares([hit(1, 50), hit(0.5, 60), hit(0.3, 50)], 109), [50, 0, 50])
+  assert.deepEqual(shares([hit(1, 90), hit(0.5, 50)], 80), [80, 0])
 })
 
 test('schemas that do not fit share the remaining tokens, of which the best gets twice as much', () => {

@@ -5,7 +5,7 @@ export type SchemaNeed = { relevance: number; weak: boolean; tokens: number }
 
 /** The first hits, which are called most. */
 const FIRST = 3
-/** Hits this much less relevant than the best one are seldom called: they are shown without a schema. */
+/** Hits this much less relevant than the best one are seldom called: they take no room from the schemas of others. */
 export const MIN_SHARE_OF_BEST = 0.6
 /** Further hits whose relevance is at least this share of the best one also get their schema, as long as there are fewer than MAX_SCHEMAS. */
 const NEAR_TIE = 0.95
@@ -25,7 +25,8 @@ export function isFirst(rank: number, needs: number): boolean {
 
 /**
  * The tokens for the schema of each hit, 0 for none. The first hits share `room`: what one does not need is left to the others, and a
- * schema that does not fit gets less than it needs. Near ties are shown whole or not at all. `overhead`: further tokens for each schema.
+ * schema that does not fit gets less than it needs. Those far below the best, and near ties after the first hits, are shown whole or not
+ * at all. `overhead`: further tokens for each schema.
  */
 export function schemaShares(
   hits: readonly SchemaNeed[],
@@ -45,7 +46,7 @@ export function schemaShares(
   for (const rank of ranks) {
     const { relevance, tokens } = hits[rank] as SchemaNeed
     const fits = tokens + overhead <= left && count < MAX_SCHEMAS
-    if (isFirst(rank, needs) || relevance < tie || !fits) continue
+    if (first.includes(rank) || !fits || (relevance < tie && !isFirst(rank, needs))) continue
     shares[rank] = tokens
     left -= tokens + overhead
     count++
