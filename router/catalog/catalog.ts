@@ -1,6 +1,8 @@
 /** Everything a router serves at one moment: routes, search indexes and states. Immutable and swapped as a whole. Pure. */
+import { isForApps } from '../../core/catalog/for-apps.ts'
 import type { RouterConfig, RouterServer } from '../../core/catalog/router-config.ts'
 import type { ServerCatalog } from '../../core/catalog/server-catalog.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { View } from '../access/view.ts'
 import type { Snapshot } from '../source/source.ts'
 import { buildIndex, type LexicalIndex } from './search/build.ts'
@@ -64,7 +66,7 @@ export type Catalog = Offer & {
   whole?: Catalog
   /** The servers whose lists are read for each user too. */
   listedPerUser: readonly string[]
-  /** Which tools are visible, by search id; undefined: all. */
+  /** Which tools searches find, by search id; undefined: all. */
   shown?: (tool: number) => boolean
   /** Counts of what is visible. `tokens`: what listing the tools directly would cost an agent. */
   totals: {
@@ -102,6 +104,11 @@ export function* assembleCatalog(
 /** Whether a server's tools, resources and prompts are found and listed. */
 export function isShown(catalog: Catalog, server: string): boolean {
   return catalog.servers.get(server)?.status.hidden === false
+}
+
+/** Whether searches and meta-tools show an item: one that is only for apps can be called, but agents do not find it. */
+export function isFound(catalog: Catalog, item: { server: string; definition: JsonObject }): boolean {
+  return isShown(catalog, item.server) && !isForApps(item.definition)
 }
 
 function* buildParts(snapshot: Snapshot, previous?: Catalog): Generator<void, ServerPart[]> {
@@ -180,6 +187,7 @@ export function heldByNameIn(parts: readonly ServerPart[]): Map<string, HeldRout
 export function stateOf({ generation, config, catalogs }: Snapshot, offer: Routes) {
   const servers = new Map(config.servers.map(server => [server.name, server]))
   const isHidden = (item: { server: string }): boolean => servers.get(item.server)?.status.hidden !== false
+  const isKept = (tool: ToolRoute): boolean => isHidden(tool) || isForApps(tool.definition)
   const shown = offer.parts.filter(part => !isHidden(part))
   const sum = (count: (part: ServerPart) => number): number =>
     shown.reduce((total, part) => total + count(part), 0)
@@ -189,7 +197,7 @@ export function stateOf({ generation, config, catalogs }: Snapshot, offer: Route
     catalogs,
     servers,
     listedPerUser: config.servers.filter(({ users }) => users?.ownLists).map(({ name }) => name),
-    shown: shown.length === offer.parts.length ? undefined : shownTools(offer, isHidden),
+    shown: offer.tools.some(tool => isKept(tool)) ? shownTools(offer, isKept) : undefined,
     totals: {
       servers: config.servers.filter(server => !server.status.hidden).length,
       tools: sum(part => part.tools.length),
@@ -201,14 +209,8 @@ export function stateOf({ generation, config, catalogs }: Snapshot, offer: Route
   }
 }
 
-function shownTools(offer: Routes, isHidden: (part: ServerPart) => boolean): (tool: number) => boolean {
-  const mask = new Uint8Array(offer.tools.length)
-  let first = 0
-  for (const part of offer.parts) {
-    const end = first + part.tools.length
-    if (!isHidden(part)) mask.fill(1, first, end)
-    first = end
-  }
+function shownTools({ tools }: Routes, isKept: (tool: ToolRoute) => boolean): (tool: number) => boolean {
+  const mask = Uint8Array.from(tools, tool => (isKept(tool) ? 0 : 1))
   return tool => mask[tool] === 1
 }
 

@@ -1,7 +1,7 @@
 /** Finds the tool or prompt that a name in a request refers to, or explains why there is none. Pure. */
 import { parseListedName, parseToolPath, type ToolRef } from '../../../core/catalog/names.ts'
 import type { RouterServer } from '../../../core/catalog/router-config.ts'
-import { type Catalog, isShown } from '../../catalog/catalog.ts'
+import { type Catalog, isFound, isShown } from '../../catalog/catalog.ts'
 import { nearestNames, SIMILAR } from '../../catalog/search/nearest.ts'
 import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
 import type { Refusal } from '../wording/answers.ts'
@@ -132,7 +132,7 @@ function unknownTool(catalog: Catalog, name: string, words: ProfileWords): Refus
     const refusal = sentenceOfUnknownServer(catalog, path, words)
     return { refusal, outcome: 'rejected', asked: { kind: 'name', text: name } }
   }
-  const shown = catalog.tools.filter(tool => isShown(catalog, tool.server))
+  const shown = catalog.tools.filter(tool => isFound(catalog, tool))
   const isOwn = (tool: ToolRoute): boolean => tool.server === server?.name
   const own = shown.filter(isOwn).map(tool => tool.path)
   const others = () => shown.filter(tool => !isOwn(tool)).map(tool => tool.path)

@@ -2,7 +2,7 @@
 
 import type { RouterServer } from '../../../../core/catalog/router-config.ts'
 import { ownValue } from '../../../../core/own-value.ts'
-import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
+import { type Catalog, isFound, isShown, routeOf } from '../../../catalog/catalog.ts'
 import { nearest, shownServers, stateRefusalOf } from '../../calling/targets.ts'
 import type { Item } from '../../finding/search-catalog.ts'
 import type { Refusal } from '../../wording/answers.ts'
@@ -26,8 +26,9 @@ export function categoryOf(server: RouterServer | undefined, own: string): strin
 /** Categories of the visible tools, the largest first. */
 export function categoriesOf(catalog: Catalog): Category[] {
   const found = new Map<string, { servers: Set<string>; tools: number }>()
-  for (const { server, tool } of catalog.tools) {
-    if (!isShown(catalog, server)) continue
+  for (const route of catalog.tools) {
+    const { server, tool } = route
+    if (!isFound(catalog, route)) continue
     const name = categoryOf(catalog.servers.get(server), tool)
     const category = found.get(name) ?? { servers: new Set(), tools: 0 }
     found.set(name, category)

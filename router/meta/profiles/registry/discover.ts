@@ -1,7 +1,7 @@
 /** The meta-tool that finds tools with short descriptions, and names the categories if it finds none. */
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import { type Catalog, isFound } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
 import { joined, type NotFound, nothingFits, remarkOn } from '../../finding/remarks.ts'
@@ -95,7 +95,7 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
 
 /** The first tools of a category by name; without a category, nothing but the list of categories. */
 function browse(catalog: Catalog, wanted: ((item: Item) => boolean) | undefined, limit: number): FoundItems {
-  const all = wanted ? catalog.tools.filter(tool => isShown(catalog, tool.server) && wanted(tool)) : []
+  const all = wanted ? catalog.tools.filter(tool => isFound(catalog, tool) && wanted(tool)) : []
   const tools = all.slice(0, limit).map(item => ({ item, relevance: 1, weak: false, whole: false }))
   return { tools, extras: [], total: all.length }
 }

@@ -1,5 +1,5 @@
 /** Parses the query language of mcp_search_tools: `select:name`, `+term`, and words. Pure. */
-import { type Catalog, isShown, routeOf } from '../../../catalog/catalog.ts'
+import { type Catalog, isFound, isShown, routeOf } from '../../../catalog/catalog.ts'
 import { MAX_QUERY_CHARACTERS } from '../../../catalog/search/query-limits.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import type { Item } from '../../finding/search-catalog.ts'
@@ -44,8 +44,7 @@ export function itemsHolding(
   const items = [...catalog.tools, ...catalog.extras.map(routeOf)]
   return new Set(
     items.filter(
-      item =>
-        isShown(catalog, item.server) && (includes?.(item.server) ?? true) && holds(catalog, item, distinct),
+      item => isFound(catalog, item) && (includes?.(item.server) ?? true) && holds(catalog, item, distinct),
     ),
   )
 }

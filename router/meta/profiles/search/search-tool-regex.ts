@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RE2JS } from 're2js'
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
-import { type Catalog, isShown } from '../../../catalog/catalog.ts'
+import { type Catalog, isFound } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { HIGHEST_LIMIT, LIMIT_WRONG, limitSchema, readLimit } from '../../finding/search-request.ts'
 import type { MetaTool, Work } from '../../meta-tool.ts'
@@ -86,7 +86,7 @@ async function matching(catalog: Catalog, pattern: RE2JS, signal: AbortSignal) {
       sliceMs = performance.now()
     }
     searched++
-    if (!isShown(catalog, tool.server)) continue
+    if (!isFound(catalog, tool)) continue
     if (pattern.test(`${tool.tool}\n${tool.listedName}\n${tool.path}`)) named.push(tool)
     else if (pattern.test(tool.definition.description?.slice(0, MAX_TEXT_CHARACTERS) ?? ''))
       described.push(tool)
