@@ -118,3 +118,15 @@ test('a strong hit among the first three has its schema if there is room, howeve
   assert.equal(full.tools[1].input_schema, undefined)
   assert.match(full.more, /other schemas: query select:PATH,PATH/)
 })
+
+test('of the _meta of a tool, a hit shows only the page of its results, and a weak hit nothing', () => {
+  const catalog = createFixture(SERVERS).catalog()
+  const item = catalog.toolByName.get('forge:show_board') ?? assert.fail()
+  const metaOf = (weak: boolean) => {
+    const hits = { tools: [{ item, relevance: 0.5, weak, whole: false }], extras: [], totalFound: 1 }
+    const page = { from: 0, hasMore: false, cursorAfter: () => undefined, searchMs: 1, query: 'board' }
+    return JSON.parse(composeDiscovery({ catalog, ...hits, ...page }).text).tools[0]._meta
+  }
+  assert.deepEqual(metaOf(false), { ui: { resourceUri: 'ui://forge/board/main' } })
+  assert.equal(metaOf(true), undefined)
+})

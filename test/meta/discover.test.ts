@@ -76,7 +76,7 @@ test('found tools are written in the documented form', t => {
   assert.ok(tokens > schemaTokens && schemaTokens > 0)
 })
 
-test('a tool keeps its _meta, with the URI of its page in the form that can be read here', async () => {
+test('a tool requested by path keeps its _meta, with the URI of its page in the form that can be read here', async () => {
   const [tool] = (await discover(createFixture(SERVERS), 'forge:show_board')).tools
   assert.deepEqual(tool?._meta, { ui: { resourceUri: 'ui://forge/board/main' }, vendor: 1 })
   assert.equal(tool?.transport, 'http')

@@ -85,7 +85,7 @@ test('a tool requested by its path is declared with all that the answer has room
   }
   const both = (await find({ query: 'select:pages:edit,pages:print' }, PAGES)).join('\n')
   assert.ok(estimateTokens(both) <= 1_200)
-  assert.match(both, /tools\.pages\.edit\(args\?: \{[^]*tools\.pages\.print\(args\?: \{/)
+  assert.match(both, /tools\.pages\.edit\(args\?: \{[\s\S]*tools\.pages\.print\(args\?: \{/)
 })
 
 test('the values of an enum that a query names are shown, even after many others', async () => {

@@ -6,7 +6,13 @@ import { asking } from './asking.ts'
 import { type Fixture, golden } from './fixture.ts'
 import { forge, SERVERS } from './servers.ts'
 
-type Line = { toolName: string; description: string; serverName: string; serverId: string }
+type Line = {
+  toolName: string
+  description: string
+  serverName: string
+  serverId: string
+  weak?: boolean
+}
 type Answer = {
   tools: Line[]
   totalCount: number
@@ -261,4 +267,23 @@ test('prompts and resources that match well are included, with the name by which
   assert.equal((await search(fixture, { query: 'triage', serverId: 'wiki' })).prompts, undefined)
   const { resources } = await search(fixture, { query: 'forge readme' })
   assert.equal(resources?.[0]?.uri, 'forge|file:///readme.md')
+})
+
+test('weak hits after the fifth are shown only with a limit, a cursor or a required word', async () => {
+  const others = Array.from({ length: 12 }, (_, i) => ({
+    name: `x${i}`,
+    description: 'about a workout',
+    inputSchema: {},
+  }))
+  const tools = [{ name: 'log_workout', description: 'Logs a workout', inputSchema: {} }, ...others]
+  const fixture = start({ gym: { offers: { tools } } })
+  const usual = await search(fixture, { query: 'log workout' })
+  assert.deepEqual(
+    usual.tools.map(({ weak }) => weak),
+    [undefined, true, true, true, true],
+  )
+  assert.equal((await search(fixture, { query: 'log workout', limit: 9 })).tools.length, 9)
+  assert.equal((await search(fixture, { query: 'log +workout' })).tools.length, 10)
+  const next = await search(fixture, { query: 'log workout', cursor: usual.nextCursor })
+  assert.equal(next.tools.length, 8)
 })

@@ -42,3 +42,9 @@ test('an item more relevant than the others of its server is kept, since it was 
   assert.deepEqual(kept('rules to work by', { notes: 0.5, charter: 0.8, triage: 0.5 }), ['charter'])
   assert.deepEqual(kept('rules to work by', { charter: 0.8 }), ['charter'])
 })
+
+test('an item of a server that the query names is kept only for a word of its own, however much it differs from others', () => {
+  assert.deepEqual(kept('forge create branch', { charter: 0.8 }), [])
+  assert.deepEqual(kept('forge create branch', { notes: 0.5, charter: 0.8 }), [])
+  assert.deepEqual(kept('forge charter', { charter: 0.8 }), ['charter'])
+})

@@ -10,22 +10,23 @@ const TIE = 0.05
 const MAX_CHARACTERS = 2_000
 
 /**
- * The first `most` hits that are not left out. A hit is left out if the query contains none of its own words, and another hit of its server is equally relevant.
- * A hit whose relevance differs from all others of its server was found by its meaning.
+ * The first `most` hits that are not left out. A hit is kept if the query has a word of its own. If the query does not name its server either, one
+ * whose relevance differs from all others of its server was found by its meaning, and is kept too.
  */
 export function fittingExtras(query: string, hits: readonly Found<Extra>[], most: number): Found<Extra>[] {
   const words = wordsOf(query.slice(0, MAX_CHARACTERS)).filter(({ text }) => !isStopword(text))
   const queryTerms = new Set(words.map(({ term }) => term))
-  // Lazy, with the cheaper check first: words are extracted from no more hits than necessary.
-  const fitting = hits.values().filter(hit => standsOut(hit, hits) || isNamed(hit.item, queryTerms))
+  // Lazy: words are extracted from no more hits than necessary.
+  const fitting = hits.values().filter(hit => isNamed(hit.item, queryTerms, () => standsOut(hit, hits)))
   return fitting.take(most).toArray()
 }
 
-/** Whether the query has a word of the resource or prompt that is not one of its server. */
-function isNamed(extra: Extra, queryTerms: ReadonlySet<string>): boolean {
+/** Whether the query has a word of the resource or prompt that is not one of its server. `otherwise`: decides if it has none of either. */
+function isNamed(extra: Extra, queryTerms: ReadonlySet<string>, otherwise: () => boolean): boolean {
   const { server, serverTitle, tool, title, description, uri, inputSchema } = routeOf(extra).document
   const ofServer = new Set([server, serverTitle].flatMap(text => termsOf(text)))
   const asked = new Set([...queryTerms].filter(term => !ofServer.has(term)))
+  if (asked.size === queryTerms.size && otherwise()) return true
   const initials = new Set([...asked].map(term => term[0]))
   // A stem begins with the first letter of its word, so most words need no stem to be told from those asked for.
   const stemIfAsked = (word: string) => (initials.has(word[0]) ? stem(word) : word)

@@ -37,6 +37,8 @@ export type SearchScope = {
 
 /** The sentence for agents if `fitsNone` and the tools of all servers are known; see `nothingFits` of remarks.ts. */
 export const NOTHING_FITS = 'Probably no tool here does this: say it in other words, or do without.'
+/** Weak hits after this rank are shown only if a limit or cursor is given: only one in two hundred of them was the wanted tool. */
+const LAST_WEAK = 5
 const MAX_EXTRAS = 3
 /** How many hits are compared to find whether one stands out from the others of its server. */
 const EXTRAS_COMPARED = 12
@@ -56,6 +58,12 @@ export async function searchCatalog(
 /** Whether there are no hits, or only weak ones. */
 export function fitsNone(tools: readonly Found<ToolRoute>[]): boolean {
   return tools.every(({ weak }) => weak)
+}
+
+/** How many hits an answer shows if no limit is given: all up to the last strong one, but at least LAST_WEAK, and one for each query. */
+export function worthShowing(tools: FoundItems['tools'], most: number, queries: number): number {
+  const strong = tools.findLastIndex(({ weak }, rank) => !weak && rank < most) + 1
+  return Math.min(most, Math.max(strong, LAST_WEAK, queries))
 }
 
 /** Joins the hits of several queries into one answer. */

@@ -8,6 +8,7 @@ import { cpuMs } from '../../../test/support/cpu-time.ts'
 import { defaultCatalogs } from '../../../test/upstreams/replay/catalogs.ts'
 import { estimateTokens } from '../../catalog/estimate.ts'
 import { foldSchema } from './fold.ts'
+import { foldedComment } from './folded-comment.ts'
 
 const count = (value: JsonValue): number => encode(JSON.stringify(value)).length
 
@@ -56,6 +57,25 @@ test('a folded object names its properties, required ones first, and a choice it
   const shown = JSON.stringify(foldSchema(schema, 150, count(schema)).schema)
   assert.match(shown, /"place":\{"type":"object","\$comment":"folded: latitude, longitude, note"/)
   assert.match(shown, /"where":\{"\$comment":"folded: \{latitude, longitude, note\} or string"/)
+})
+
+test('a folded choice names its constants, and a folded array the alternatives of its items', () => {
+  const commentOf = (part: JsonObject) => foldedComment(part, 6)
+  const consts = ['asc', 'desc', 3].map(value => ({ type: 'string', const: value }))
+  assert.equal(commentOf({ anyOf: consts }), 'folded: "asc" or "desc" or 3')
+  assert.equal(
+    commentOf({ anyOf: [{ type: 'string' }, { type: 'string', format: 'uri' }] }),
+    'folded: string',
+  )
+  const many = Array.from({ length: 9 }, (_, at) => ({ const: at }))
+  assert.equal(commentOf({ oneOf: many }), 'folded: 0 or 1 or 2 or 3 or 4 or 5 or …')
+  const kinds = ['keys', 'fields'].map(name => ({ properties: { type: {}, [name]: {} } }))
+  assert.equal(
+    commentOf({ type: 'array', items: { oneOf: kinds } }),
+    'folded: {type, keys} or {type, fields}',
+  )
+  assert.equal(commentOf({ type: 'array', items: { anyOf: consts } }), 'folded: "asc" or "desc" or 3')
+  assert.equal(commentOf({ anyOf: [{ const: { a: 1 } }, { const: 'b' }] }), 'folded')
 })
 
 test('an object that may contain anything is not marked as folded, and neither is an array of plain values', () => {

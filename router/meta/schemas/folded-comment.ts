@@ -12,27 +12,35 @@ const MAX_HINT_CHARACTERS = 40
  * `hints`: the limit for names of properties of one object.
  */
 export function foldedComment(schema: JsonObject, hints: number): string {
-  const choice = schema.anyOf ?? schema.oneOf
-  const options = hints > 0 && Array.isArray(choice) ? choice.slice(0, MAX_ALTERNATIVES) : []
-  const parts = options.map(part => choiceHint(part, hints))
-  const hint =
-    parts.length > 0 && parts.every(part => part !== '') ? parts.join(' or ') : partsHint(schema, hints)
+  const hint = choicesHint(schema, hints) || partsHint(schema, hints)
   return hint === '' ? 'folded' : `folded: ${hint}`
+}
+
+/** The alternatives of a choice; empty if there is none, or if one of them has nothing to be named by. */
+function choicesHint({ anyOf, oneOf }: JsonObject, hints: number): string {
+  const choice = anyOf ?? oneOf
+  if (hints === 0 || !Array.isArray(choice)) return ''
+  const parts = choice.slice(0, MAX_ALTERNATIVES).map(part => choiceHint(part, hints))
+  if (parts.includes('')) return ''
+  return [...new Set(parts), ...(choice.length > MAX_ALTERNATIVES ? ['…'] : [])].join(' or ')
 }
 
 function choiceHint(part: JsonValue, hints: number): string {
   if (!isObject(part)) return ''
   const names = namesHint(part, hints)
   if (names !== '') return `{${names}}`
-  return typeof part.type === 'string' ? shorten(part.type, MAX_HINT_CHARACTERS) : ''
+  const { const: value, type } = part
+  if (value !== undefined && typeof value !== 'object')
+    return shorten(JSON.stringify(value), MAX_HINT_CHARACTERS)
+  return typeof type === 'string' ? shorten(type, MAX_HINT_CHARACTERS) : ''
 }
 
-/** The names of an object's properties, or of those of an array's items. */
+/** The names of an object's properties, or of those of an array's items, or the alternatives of the items. */
 function partsHint(schema: JsonObject, hints: number): string {
   const own = namesHint(schema, hints)
   if (own !== '' || !isObject(schema.items)) return own
   const names = namesHint(schema.items, hints)
-  return names === '' ? '' : `{${names}}`
+  return names === '' ? choicesHint(schema.items, hints) : `{${names}}`
 }
 
 function namesHint(schema: JsonObject, hints: number): string {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { type FoundItems, searchCatalog } from '../../finding/search-catalog.ts'
+import { type FoundItems, searchCatalog, worthShowing } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   LIMIT_WRONG,
@@ -22,8 +22,6 @@ import { refuse, schemaReply } from '../../wording/answers.ts'
 import { composeDiscovery } from './discovery-answer.ts'
 
 const DEFAULT_LIMIT = 10
-/** Weak hits after this rank are shown only if a limit or cursor is given: only one in two hundred of them was the wanted tool. */
-const LAST_WEAK = 5
 
 export const discoverMcpTools: MetaTool = {
   definition: {
@@ -82,12 +80,6 @@ async function discover(work: Work, args: JsonObject): Promise<McpResponse> {
   observer.searched(searchMs, tools.length, work)
   const { text, tokens, schemaTokens } = answer
   return schemaReply(work, text, tokens - schemaTokens, schemaTokens)
-}
-
-/** How many hits an answer shows if no limit is given: all up to the last strong one, but at least LAST_WEAK, and one for each query. */
-function worthShowing(tools: FoundItems['tools'], most: number, queries: number): number {
-  const strong = tools.findLastIndex(({ weak }, rank) => !weak && rank < most) + 1
-  return Math.min(most, Math.max(strong, LAST_WEAK, queries))
 }
 
 /** The result of a search that found only this tool, whose schema is the requested part. */

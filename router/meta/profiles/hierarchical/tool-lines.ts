@@ -65,7 +65,7 @@ function toolLine(catalog: Catalog, found: Found<ToolRoute>, first: boolean, roo
     input_schema: undefined, // Fixes the position of the field; its value is set later.
     weak: weak || undefined,
     needs: isLong && !weak ? needsOf(catalog, item) : undefined,
-    _meta: exposeItem(item.server, { _meta: shownMeta(meta) })._meta,
+    _meta: exposeItem(item.server, { _meta: weak ? undefined : shownMeta(meta, found.whole) })._meta,
   }
   const frameTokens = lineCost(line)
   const description = describe(found, first, room - frameTokens)
@@ -91,13 +91,13 @@ function descriptionCost(cut: string, { definition, descriptionTokens }: ToolRou
   return tokensOfCut(cut, whole) + escapeTokens(cut)
 }
 
-/** The tool's own _meta if it is small; otherwise only the page that shows its results. */
-function shownMeta(meta: JsonValue | undefined): JsonObject | undefined {
+/** The page that shows the tool's results; for a tool requested by path its whole _meta if this is small. */
+function shownMeta(meta: JsonValue | undefined, whole: boolean): JsonObject | undefined {
   if (!isObject(meta)) return undefined
-  if (lineCost(meta) <= MAX_META_TOKENS) return meta
+  if (whole && lineCost(meta) <= MAX_META_TOKENS) return meta
   const kept = Object.entries(meta).filter(([key]) => key === 'ui/resourceUri')
   const { ui } = meta
-  if (isObject(ui)) kept.push(['ui', { resourceUri: ui.resourceUri }])
+  if (isObject(ui) && ui.resourceUri !== undefined) kept.push(['ui', { resourceUri: ui.resourceUri }])
   return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 

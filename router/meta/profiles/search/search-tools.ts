@@ -5,7 +5,7 @@ import type { ToolRoute } from '../../../catalog/server-part.ts'
 import { findCalled } from '../../calling/find-called.ts'
 import { needsOf } from '../../finding/prerequisites.ts'
 import { joined, nothingFits, remarkOn } from '../../finding/remarks.ts'
-import { type FoundItems, fitsNone } from '../../finding/search-catalog.ts'
+import { type FoundItems, fitsNone, worthShowing } from '../../finding/search-catalog.ts'
 import {
   CURSOR_WRONG,
   ENDS_HERE,
@@ -87,7 +87,14 @@ async function call(work: Work, args: JsonObject): Promise<McpResponse> {
   const ranking = await rankTools(work, queries, depth, scope)
   work.observer.searched(performance.now() - startedMs, ranking.found.tools.length, work)
   const unknown = queries.filter(one => isMissingPath(work, one))
-  return answerRanking(work, ranking, unknown, { limit, cursor, asked })
+  const isUsual = args.limit === undefined && cursor === undefined && !queries.some(hasRequired)
+  const most = isUsual ? worthShowing(ranking.found.tools, limit, queries.length) : limit
+  return answerRanking(work, ranking, unknown, { limit: most, cursor, asked })
+}
+
+/** Whether a query may have required words, of which all tools that hold them are wanted. */
+function hasRequired(query: string): boolean {
+  return query.includes('+')
 }
 
 /** `asked`: identifies the request that a cursor belongs to. */
