@@ -253,13 +253,23 @@ test('if a client config lists the gateway itself, this entry is left out with a
     other: 'http://localhost:8081/mcp',
     far: 'http://example.com:8080/mcp',
   }
-  const mcpServers = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
+  const entries = Object.entries(urls).map(([name, url]) => [name, { url }])
+  const desktop = { command: 'npx', args: ['-y', 'mcp-remote', urls.portolan] }
+  const mcpServers = { ...Object.fromEntries(entries), Desktop: desktop }
   writeFileSync(file, JSON.stringify({ mcpServers }))
   const loaded = await new ManifestFiles([file], {}, { host: '127.0.0.1', port: 8080 }).scan()
   assert.deepEqual(names(loaded), ['far', 'other'])
   assert.deepEqual(
-    loaded.notes.filter(({ reason }) => reason === 'OwnAddress').map(({ message }) => message),
-    ['portolan is left out: it is this gateway itself', 'again is left out: it is this gateway itself'],
+    loaded.notes.map(({ message }) => message),
+    ['portolan', 'again', 'Desktop'].map(name => `${name} is left out: it is this gateway itself`),
   )
-  assert.equal(names(await new ManifestFiles([file]).scan()).length, 4)
+  const elsewhere = await new ManifestFiles([file]).scan()
+  assert.equal(names(elsewhere).length, 5)
+  assert.deepEqual(
+    elsewhere.notes.map(({ message }) => message.replace(/-[0-9a-f]{6}/, '-…')),
+    [
+      'is called "portolan-…" here: "portolan" is reserved',
+      'is called "desktop" here: names are lower-case letters, digits and "-"',
+    ],
+  )
 })

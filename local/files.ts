@@ -14,10 +14,10 @@ import {
   parseManifestText,
 } from '../core/manifests.ts'
 import { brokenGateways } from './broken-gateways.ts'
-import { isClientConfig } from './import/client-config.ts'
+import { isClientConfig, RENAMED } from './import/client-config.ts'
 import { UNREADABLE } from './import/entry-values.ts'
 import { envFilesChanged, type ImportedValues, readClientConfig } from './imported.ts'
-import { type Address, leadsTo } from './own-address.ts'
+import { type Address, isOurselves } from './own-address.ts'
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json'])
 const MAX_FILES = 2_000
@@ -100,14 +100,18 @@ export class ManifestFiles {
     const merged = mergeManifests(all.map(({ now, good }) => ({ ...now, manifests: good, skipped: [] })))
     if (merged.manifests.length + merged.problems.length + problems.length === 0)
       problems.push(nothingFound(this.#paths))
-    const ourselves = merged.manifests.filter(({ manifest }) => this.#isOurselves(manifest))
+    const own = this.#own
+    const ourselves = merged.manifests.filter(
+      ({ manifest }) => own && manifest.kind === 'McpServer' && isOurselves(own, manifest),
+    )
+    const notes = all.flatMap(({ now }) => now.notes ?? []).filter(note => !renames(note, ourselves))
     return {
       manifests: merged.manifests
         .filter(found => !ourselves.includes(found))
         .map(found => ({ ...found, folder: folders.get(found.manifest) ?? dirname(found.file) })),
       imported: all.flatMap(({ imported }) => imported ?? []),
       problems: [...problems, ...merged.problems],
-      notes: [...all.flatMap(({ now }) => now.notes ?? []), ...ourselves.map(ownAddress)],
+      notes: [...notes, ...ourselves.map(ownAddress)],
       brokenGateways: [
         ...[...this.#known].flatMap(([file, found]) =>
           keepsGateway(found) ? [] : brokenGateways(found.now, found.text, file),
@@ -118,11 +122,6 @@ export class ManifestFiles {
       ],
       files: files.map(({ file }) => file),
     }
-  }
-
-  #isOurselves(manifest: PlacedManifest['manifest']): boolean {
-    const url = manifest.kind === 'McpServer' ? manifest.spec.remote?.url : undefined
-    return url !== undefined && this.#own !== undefined && leadsTo(this.#own, url)
   }
 
   /**
@@ -207,6 +206,13 @@ function mayHideGateway({ reason, file = '' }: Problem): boolean {
 
 function hidden(problem: Problem): Problem {
   return { ...problem, message: `${problem.file} ${problem.message}, and it may have an McpGateway` }
+}
+
+/** Whether a note says that one of the servers has another name than in its client config. */
+function renames(note: Problem, servers: readonly LocatedManifest[]): boolean {
+  const isAt = ({ file, line, column }: LocatedManifest) =>
+    file === note.file && line === note.line && column === note.column
+  return note.reason === RENAMED && servers.some(isAt)
 }
 
 function ownAddress({ manifest, file, line, column }: LocatedManifest): Problem {

@@ -13,7 +13,7 @@ import { isObject, type JsonValue } from '../../core/json.ts'
 import type { FieldPlace } from '../../core/manifests.ts'
 import { ownValue } from '../../core/own-value.ts'
 import { pathText } from '../../crds/issues.ts'
-import { API_VERSION } from '../../crds/object-meta.ts'
+import { API_VERSION, RESERVED_NAME } from '../../crds/object-meta.ts'
 import { parseManifest } from '../../crds/parse.ts'
 import type { McpServer, McpServerInput } from '../../crds/server.ts'
 import { convertEntry } from './entry.ts'
@@ -22,6 +22,8 @@ import { parseJsonc, placeOf, propertiesOf } from './jsonc.ts'
 import { serverNames } from './server-name.ts'
 import type { Lookup } from './variables.ts'
 
+/** Reason of the note that a server has another name than in the config. */
+export const RENAMED = 'Renamed'
 const MAX_CONFIG_BYTES = 16 * 1024 * 1024
 const MAX_SERVERS = 1_000
 
@@ -146,8 +148,11 @@ function readEntry(entry: Entry, name: string, table: string[], reading: Reading
   const converted = isObject(given)
     ? convertEntry(given, { ...options, lookup, secretName, folders, problem, note })
     : problem('InvalidType', 'must be a map with "command" or "url"', [])
-  if (name !== entry.name)
-    note('Renamed', `is called "${name}" here: names are lower-case letters, digits and "-"`, [])
+  if (name !== entry.name) {
+    const isReserved = entry.name.toLowerCase() === RESERVED_NAME
+    const why = isReserved ? `"${RESERVED_NAME}" is reserved` : 'names are lower-case letters, digits and "-"'
+    note(RENAMED, `is called "${name}" here: ${why}`, [])
+  }
   const title = name === entry.name ? {} : { title: entry.name.slice(0, 256) }
   if (converted && config.problems.length === before) {
     const spec = { ...title, ...converted.spec }
