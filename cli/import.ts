@@ -15,7 +15,10 @@ export function importCommand(terminal: Terminal): Command {
     .description("convert a client's list of servers (mcp.json, claude_desktop_config.json) into manifests")
     .argument('<file>', 'the configuration of Claude, Cursor, VS Code or another client')
     .addOption(outputOption())
-    .addHelpText('after', '\nSecret values are not written: references to Secrets replace them.')
+    .addHelpText(
+      'after',
+      '\nValues that look like secrets are not written, except in URLs: references to Secrets replace them.',
+    )
     .action((file: string, { output }: OutputOption) => {
       const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME, readEnvFile })
       for (const problem of config.problems) terminal.err(problemLine(problem, terminal.errColors))

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readEnvFile } from '../imported.ts'
 import { importConfig, isClientConfig } from './client-config.ts'
-import { looksSecret, secretArgument } from './secrecy.ts'
 
 const imported = (config: unknown, more: object = {}) =>
   importConfig(typeof config === 'string' ? config : JSON.stringify(config), {
@@ -97,30 +96,6 @@ test("paths in an editor's config are relative to the parent of its folder", () 
   assert.equal(folderOf('/p/.vscode/mcp.json'), '/p')
   assert.equal(folderOf('/p/mcp.json'), '/p')
   assert.equal(folderOf('.mcp.json'), '.')
-})
-
-test('secrets are recognised by name and by format', () => {
-  const secret = [
-    ['GITHUB_TOKEN', 'x'],
-    ['x-api-key', 'x'],
-    ['clientSecret', 'x'],
-    ['Authorization', 'x'],
-    ['URL', 'postgres://u:p@h/d'],
-    ['A', `ghp_${'a'.repeat(20)}`],
-  ]
-  for (const [name = '', value = ''] of secret) assert.ok(looksSecret(name, value), name)
-  for (const [name = '', value = ''] of [
-    ['AUTHOR', 'ada'],
-    ['KEYWORDS', 'a'],
-    ['MONKEY', 'x'],
-    ['URL', 'https://h/d'],
-    ['TOKEN', ''],
-  ]) {
-    assert.ok(!looksSecret(name, value), name)
-  }
-  assert.equal(secretArgument(['--port', '80', '--api-key', 'x']), 3)
-  assert.equal(secretArgument(['--token=x']), 0)
-  assert.equal(secretArgument(['--token', '--verbose', '-m', 'key']), -1)
 })
 
 test('a variable of the file of variables counts unless `env` sets it', () => {

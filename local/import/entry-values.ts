@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import { looksSecret } from './secrecy.ts'
+import { looksSecret, secretIn } from './secrecy.ts'
 import {
   type Folders,
   fillVariables,
@@ -124,6 +124,30 @@ function namedValue(name: string, parts: Part[], secrets: NamedParts, context: E
   return reference(name, parts, secrets, context)
 }
 
+/**
+ * The arguments with a reference `$(NAME)` in place of each secret in plain text. Its value becomes the variable NAME, which is added to
+ * `env`, from the entry's Secret.
+ */
+export function hideSecrets(
+  args: readonly string[],
+  env: NamedValue[],
+  secrets: NamedParts,
+  context: EntryContext,
+): string[] {
+  return args.map((arg, index) => {
+    const found = arg.includes('${') ? undefined : secretIn(arg, args[index - 1])
+    if (!found) return arg
+    const wanted = found.name
+      .toUpperCase()
+      .replaceAll(/[^A-Z0-9]+/g, '_')
+      .replace(/^_|_$/g, '')
+    const taken = { ...secrets, ...Object.fromEntries(env.map(({ name }) => [name, true])) }
+    const name = freeKey(/^[A-Z]/.test(wanted) ? wanted : 'ARGUMENT', taken)
+    env.push(reference(name, [{ kind: 'text', text: found.value }], secrets, context))
+    return `${found.before}$(${name})`
+  })
+}
+
 /** Adds the value to the entry's Secret, and returns a reference to it. */
 function reference(name: string, parts: Part[], secrets: NamedParts, context: EntryContext): NamedValue {
   const key = freeKey(name.replaceAll(/[^-._a-zA-Z0-9]/g, '_'), secrets)
@@ -132,9 +156,9 @@ function reference(name: string, parts: Part[], secrets: NamedParts, context: En
 }
 
 /** Different names can become the same key. */
-function freeKey(wanted: string, secrets: NamedParts): string {
+function freeKey(wanted: string, taken: object): string {
   let key = wanted
-  for (let number = 2; Object.hasOwn(secrets, key); number++) key = `${wanted}_${number}`
+  for (let number = 2; Object.hasOwn(taken, key); number++) key = `${wanted}_${number}`
   return key
 }
 

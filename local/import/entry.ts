@@ -1,9 +1,16 @@
 /** Converts one entry of a client config to the spec of an McpServer. Pure. */
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
-import { type EntryContext, fileValues, fill, type NamedParts, namedValues } from './entry-values.ts'
+import {
+  type EntryContext,
+  fileValues,
+  fill,
+  hideSecrets,
+  type NamedParts,
+  namedValues,
+} from './entry-values.ts'
 import { sourceOf } from './recognised-package.ts'
-import { secretArgument } from './secrecy.ts'
+import { looksSecret, secretIn } from './secrecy.ts'
 
 export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }
 
@@ -69,7 +76,7 @@ function remoteSpec(
   if (typeof given !== 'string')
     return void context.problem('InvalidType', 'must be a URL in quotes', [field])
   const url = fill(given, [field], context)
-  if (/[?&][^=&]*(key|token|secret)[^=&]*=[^&]/i.test(given) && !given.includes('${')) {
+  if (looksSecret('', given) && !given.includes('${')) {
     context.note('SecretInUrl', 'seems to contain a secret: send it as a header if the server allows it', [
       field,
     ])
@@ -96,9 +103,10 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
     context.problem('InvalidType', 'must be a folder in quotes', ['cwd'])
   }
   const folder = typeof cwd === 'string' && cwd !== '' ? fill(cwd, ['cwd'], context) : undefined
-  const [command, ...args] = words ?? []
+  const [command, ...given] = words ?? []
   if (command === undefined || env === undefined) return undefined
   noteSecretArguments(entry, context)
+  const args = context.lookup ? given : hideSecrets(given, env, secrets, context)
   const source = sourceOf(command, args, folder)
   // Packages always run in the workspace; a package with another folder stays a command.
   const runsInFolder = source.command || folder === undefined || folder === context.folders.workspace
@@ -112,7 +120,7 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
 function noteSecretArguments({ args }: JsonObject, context: EntryContext): void {
   if (!Array.isArray(args)) return
   const plain = args.map(arg => (typeof arg === 'string' && !arg.includes('${') ? arg : ''))
-  if (secretArgument(plain) < 0) return
+  if (!plain.some((arg, index) => secretIn(arg, plain[index - 1]))) return
   context.note('SecretInArgs', 'seem to contain a secret: give it under env if the server allows it', [
     'args',
   ])

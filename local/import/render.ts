@@ -1,17 +1,27 @@
-/** Renders imported servers as a file of manifests. It contains a stub of each Secret, but no secret values. Pure. */
+/** Renders imported servers as a file of manifests, with a stub of each Secret. Pure. */
 import { stringify } from 'yaml'
 import type { ImportedConfig } from './client-config.ts'
+import { looksSecret } from './secrecy.ts'
 import { type Part, writeVariables } from './variables.ts'
 
-/** YAML documents, one per server; ends with a newline. */
+/** YAML documents, one per server; ends with a newline. The only values in it that look like secrets are in URLs; a comment names these. */
 export function renderImported({ servers, secrets }: ImportedConfig): string {
   const documents = servers.map(({ input }) => stringify(input, { lineWidth: 0, version: '1.1' }))
   const stubs = Object.entries(secrets).map(([name, values]) => renderSecret(name, values))
-  return `${stubs.length > 0 ? SECRETS_HELP : ''}${[...documents, ...stubs].join('---\n')}`
+  return `${stubs.length > 0 ? SECRETS_HELP : ''}${urlsHelp(servers)}${[...documents, ...stubs].join('---\n')}`
 }
 
-const SECRETS_HELP = `# Values of secrets are not in this file. Give each as a Secret manifest (stubs below), as a file NAME/KEY under
-# --secrets DIR, or in the environment as NAME_KEY.
+function urlsHelp(servers: ImportedConfig['servers']): string {
+  const names = servers.flatMap(({ manifest: { metadata, spec } }) => {
+    const url = spec.remote?.url ?? ''
+    return looksSecret('', url) && !url.includes('${') ? [metadata.name] : []
+  })
+  if (names.length === 0) return ''
+  return `# The URL of ${names.join(', ')} still contains what looks like a secret.\n`
+}
+
+const SECRETS_HELP = `# Values that look like secrets are not in this file. Give each as a Secret manifest (stubs below), as a file NAME/KEY
+# under --secrets DIR, or in the environment as NAME_KEY.
 `
 
 /** A stub of a Secret, commented out because an empty value would count as given. */

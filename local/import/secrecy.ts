@@ -6,24 +6,47 @@ const SECRET_WORDS = new Set(
   ),
 )
 const SECRET_VALUE =
-  /^(Bearer|Basic|token)\s|^(sk|pk|rk|gh[opsur]|glpat|xox[abpr]|github_pat|AKIA|AIza|hf|npm|pypi|dop_v1|lin_api|ntn|secret)[-_A-Za-z0-9]{12,}|^eyJ[\w-]+\.[\w-]+\.|:\/\/[^/\s:@]+:[^/\s@]+@/
+  /^(Bearer|Basic|token)\s|^((sk|pk|rk|glpat|xox[abpr]|lin_api)[-_]|(gh[opsur]|github_pat|hf|npm|dop_v1|ntn|secret)_|pypi-Ag|AKIA|AIza)[-_A-Za-z0-9]{12,}|^eyJ[\w-]+\.[\w-]+\.|:\/\/[^/\s:@]+:[^/\s@]+@/
+const QUERY_PARAMETER = /[?&]([\w.-]+)=[^&]/g
 
-/** Guesses by the name (`GITHUB_TOKEN`, `x-api-key`) and the format of the value (`Bearer …`, `ghp_…`, a URL with a password). */
+/**
+ * Guesses by the name (`GITHUB_TOKEN`, `x-api-key`) and the format of the value (`Bearer …`, `ghp_…`, a URL with a password or a key in its
+ * query).
+ */
 export function looksSecret(name: string, value: string): boolean {
   if (value === '') return false
+  return isSecretName(name) || SECRET_VALUE.test(value) || (value.includes('://') && hasSecretQuery(value))
+}
+
+/** A secret in plain text within an argument. `name`: of its flag, variable or header; empty if it is recognised by its format alone. */
+export type SecretArgument = { before: string; name: string; value: string }
+
+/**
+ * The secret in an argument: `--token=…`, what follows `--api-key`, `NAME=…`, `Authorization: …`, or by its format. `previous`: the argument
+ * before it.
+ */
+export function secretIn(arg: string, previous = ''): SecretArgument | undefined {
+  const flag = /^--?([\w-]+)$/.exec(previous)?.[1] ?? ''
+  if (!arg.startsWith('-') && looksSecret(flag, arg)) return { before: '', name: flag, value: arg }
+  for (const form of SECRET_FORMS) {
+    const [, before = '', name = '', value = ''] = form.exec(arg) ?? []
+    if (looksSecret(name, value)) return { before, name, value }
+  }
+  return undefined
+}
+
+/** `--flag=value`, and `NAME=value` or `Name: value`, also as the value of a flag; not `volume:/path` or `host:port`. */
+const SECRET_FORMS = [/^(--?([\w-]+)=)(.+)$/s, /^((?:--?[\w-]+=)?([\w-]+)(?:=|:\s*(?!\/|\s|\d{1,5}$)))(.+)$/s]
+
+function isSecretName(name: string): boolean {
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-  return words.some(word => SECRET_WORDS.has(word)) || SECRET_VALUE.test(value)
+  return words.some(word => SECRET_WORDS.has(word))
 }
 
-/** The index of the first argument that contains a secret in plain text (`--token=…`, `--api-key …`, or by its format), else -1. */
-export function secretArgument(args: readonly string[]): number {
-  return args.findIndex((arg, index) => {
-    const [, flag, value] = /^--?([\w-]+)=(.+)$/s.exec(arg) ?? []
-    if (flag !== undefined && value !== undefined) return looksSecret(flag, value)
-    const before = /^--?([\w-]+)$/.exec(args[index - 1] ?? '')?.[1] ?? ''
-    return !arg.startsWith('-') && looksSecret(before, arg)
-  })
+function hasSecretQuery(url: string): boolean {
+  const names = [...url.matchAll(QUERY_PARAMETER)].map(([, name = '']) => name)
+  return names.some(name => isSecretName(name) || /(?:key|token|secret)$/i.test(name))
 }
