@@ -91,6 +91,20 @@ test('variables in arguments are replaced with a lookup; without one they are ke
   )
 })
 
+test('a variable in an argument that only the `env` of its entry sets is filled in when the server starts', () => {
+  const args = ['mcp-remote', 'https://h/mcp', '--header', 'Authorization:${AUTH}', '${DIR}']
+  const mcpServers = { a: { command: 'npx', args, env: { AUTH: 'Bearer x', DIR: '/mine', NONE: null } } }
+  const lookup = ({ name }: { name?: string }) => (name === 'DIR' ? '/srv' : undefined)
+  const running = imported({ mcpServers }, { lookup })
+  assert.deepEqual(running.problems, [])
+  assert.deepEqual(running.servers[0]?.manifest.spec.npm?.args.slice(2), ['Authorization:$(AUTH)', '/srv'])
+  const written = imported({ mcpServers })
+  assert.deepEqual(written.servers[0]?.manifest.spec.npm?.args.slice(2), ['Authorization:$(AUTH)', '$(DIR)'])
+  assert.deepEqual(written.notes, [])
+  const none = { a: { command: 'x', args: ['${NONE}'], env: { NONE: null } } }
+  assert.equal(imported({ mcpServers: none }, { lookup }).problems[0]?.reason, 'VariableUnset')
+})
+
 test("paths in an editor's config are relative to the parent of its folder", () => {
   const folderOf = (file: string) => importConfig('{"servers":{}}', { file, readEnvFile }).folder
   assert.equal(folderOf('/p/.vscode/mcp.json'), '/p')

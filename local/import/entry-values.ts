@@ -135,7 +135,7 @@ export function hideSecrets(
   context: EntryContext,
 ): string[] {
   return args.map((arg, index) => {
-    const found = arg.includes('${') ? undefined : secretIn(arg, args[index - 1])
+    const found = /\$[{(]/.test(arg) ? undefined : secretIn(arg, args[index - 1])
     if (!found) return arg
     const wanted = found.name
       .toUpperCase()

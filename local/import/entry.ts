@@ -1,5 +1,6 @@
 /** Converts one entry of a client config to the spec of an McpServer. Pure. */
-import type { JsonObject, JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { ownValue } from '../../core/own-value.ts'
 import type { McpServerSpecInput } from '../../crds/server.ts'
 import {
   type EntryContext,
@@ -144,9 +145,20 @@ function commandLine(entry: JsonObject, context: EntryContext): string[] | undef
   }
   const words = [
     ...start.map(word => fill(word, ['command'], context)),
-    ...args.map((arg, index) => fill(String(arg), ['args', String(index)], context)),
+    ...args.map((arg, index) =>
+      fill(withOwnVariables(String(arg), entry, context), ['args', String(index)], context),
+    ),
   ]
   return words.every(word => word !== undefined) ? words : undefined
+}
+
+/** With `$(NAME)` for each `${NAME}` that only the entry's own `env` sets, as for mcp-remote, which fills in such variables itself. */
+function withOwnVariables(arg: string, { env }: JsonObject, { lookup }: EntryContext): string {
+  return arg.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) =>
+    isObject(env) && (ownValue(env, name) ?? null) !== null && lookup?.({ kind: 'env', name }) === undefined
+      ? `$(${name})`
+      : whole,
+  )
 }
 
 /** If `command` is a list, it includes arguments. A string with spaces is a command line if it is not a path and there are no `args`. */
