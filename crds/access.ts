@@ -241,7 +241,7 @@ export const rateLimits = z
     z.strictObject({
       per: z
         .enum(['Caller', 'Gateway'])
-        .describe('Whether each caller has this limit, or all callers together.'),
+        .describe('Whether each caller has this limit, which needs `spec.auth`, or all callers together.'),
       requests: count.optional().describe('Requests of any kind; one of `requests` and `calls`.'),
       calls: count.optional().describe('Calls of tools.'),
       every: duration('1m').describe(

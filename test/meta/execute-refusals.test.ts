@@ -66,6 +66,11 @@ const STATES: [ServerStatus, RegExp][] = [
     { state: 'notAccepted', reason: 'SecretNotFound', message: `No Secret ${SECRET_ADDRESS}`, hidden: true },
     /"forge" is not in use: .*\(SecretNotFound: a Secret that it needs is missing\)/,
   ],
+  [
+    // The manifest at fault can be the gateway's.
+    { state: 'notAccepted', reason: 'Invalid', message: 'spec.rateLimits[0]: is per caller', hidden: true },
+    /"forge" is not in use: its manifest, or this gateway's, was not accepted \(Invalid: a manifest, .*\)/,
+  ],
 ]
 test('the refusal for a server that is down says how soon it is tried again', async () => {
   const status = { state: 'failed', reason: 'Unreachable', hidden: true } as const

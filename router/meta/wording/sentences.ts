@@ -28,7 +28,7 @@ export function stateSentence(server: RouterServer): string {
     case 'suspended':
       return `Server ${quote(server.name)} is switched off (suspended in its manifest). Use another server.`
     case 'notAccepted':
-      return `Server ${quote(server.name)} is not in use: its manifest was not accepted${because}. Use another server.`
+      return `Server ${quote(server.name)} is not in use: its manifest, or this gateway's, was not accepted${because}. Use another server.`
     case 'starting':
       return `Server ${quote(server.name)} is starting${because} and its tools are not known yet. Try again in a few seconds.`
     case 'asleep':
@@ -183,7 +183,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   HandshakeFailed: 'it refused to begin a session',
   InstallFailed: 'its package could not be installed',
   IntegrityChanged: 'its package changed under the same version',
-  Invalid: 'a header that a Secret gives it cannot be sent, whoever runs this gateway has to correct it',
+  Invalid: 'a manifest, or a header from a Secret, is not valid, whoever runs this gateway has to correct it',
   NotMcp: 'what it writes is not MCP',
   NotPermitted: 'its address is not allowed in this cluster',
   PackageManagerMissing: 'what installs its package is missing',
