@@ -77,7 +77,7 @@ test('servers whose questions are refused are listed, at most a dozen', () => {
     Array.from({ length: count }, (_, at) => line(`s${at}`, { notOffered: 'because' }))
   assert.deepEqual(notOfferedLine({ servers: [line('new')] }), [])
   assert.deepEqual(notOfferedLine({ servers: [...servers(2), line('new')] }), [
-    'Shared by all clients, and therefore not offered elicitation, sampling and roots: s0, s1.\nWith sessions: perClient in their manifests, they are offered these.',
+    'Not offered elicitation, sampling and roots, because several clients (all, or those of one user) share a session: s0, s1.\nWith sessions: perClient in their manifests, they are offered these.',
   ])
   assert.match(notOfferedLine({ servers: servers(14) })[0] ?? '', /: s0, .*, s11, and 2 more\./)
 })

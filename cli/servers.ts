@@ -39,7 +39,7 @@ export function notOfferedLine({ servers }: Pick<LocalStatus, 'servers'>): strin
   const more = names.length - MAX_NAMED
   const named = [...names.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
   return [
-    `Shared by all clients, and therefore not offered elicitation, sampling and roots: ${named}.\nWith sessions: perClient in their manifests, they are offered these.`,
+    `Not offered elicitation, sampling and roots, because several clients (all, or those of one user) share a session: ${named}.\nWith sessions: perClient in their manifests, they are offered these.`,
   ]
 }
 

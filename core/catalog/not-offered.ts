@@ -3,7 +3,7 @@ import { isModernVersion } from '../mcp/protocol/revisions.ts'
 import type { RouterServer } from './router-config.ts'
 
 export const NOT_OFFERED =
-  'not offered elicitation, sampling and roots, because clients share its session ("sessions: perClient" offers them)'
+  'not offered elicitation, sampling and roots, because several clients share a session ("sessions: perClient" offers them)'
 
 /**
  * Whether a server cannot ask its clients questions (elicitation, sampling, roots). Over stdio and SSE, a question of the 2025 era arrives on

@@ -65,7 +65,7 @@ test('the status of a shared stdio server of the 2025 era says what it is not of
     return discoveredStatus(stdio, listOf({ ...catalog, protocol }), new Map(), undefined, NOW).conditions[0]
       ?.message
   }
-  const notOffered = /; not offered elicitation, sampling and roots, because clients share its session/
+  const notOffered = /; not offered elicitation, sampling and roots, because several clients share a session/
   assert.match(message('shared', '2025-11-25') ?? '', notOffered)
   assert.doesNotMatch(message('perClient', '2025-11-25') ?? '', notOffered)
   assert.doesNotMatch(message('shared', '2026-07-28') ?? '', notOffered)
