@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createColors } from 'picocolors'
-import { clientHelp } from './client-help.ts'
+import { clientHelp, type HelpOptions } from './client-help.ts'
 import { count, createTerminal, noteLine, problemLine, table } from './output.ts'
 import { costLines, savedLine } from './tokens.ts'
 
@@ -67,13 +67,24 @@ test('a problem names file, line, column, field, message and reason', () => {
 })
 
 test('the URLs of other profiles are listed', () => {
-  const help = (others: Parameters<typeof clientHelp>[1]) =>
-    clientHelp('http://127.0.0.1:1/mcp', others, createColors(false))
+  const help = (others: HelpOptions['others']) =>
+    clientHelp('http://127.0.0.1:1/mcp', { others }, createColors(false))
   assert.doesNotMatch(help([]), /profile/)
   assert.match(
     help(['search', 'direct']),
     /^Other profiles: http:\/\/127\.0\.0\.1:1\/mcp\/search, http:\/\/127\.0\.0\.1:1\/mcp\/direct$/m,
   )
+})
+
+test('the line of each client has the token that the gateway requires, and none if it requires none', () => {
+  const lines = (token?: string) =>
+    clientHelp('http://127.0.0.1:1/mcp', { others: [], token }, createColors(false)).split('\n')
+  const [, ...plain] = lines()
+  const [, ...withToken] = lines('s3cret')
+  assert.equal(withToken.length, plain.length)
+  for (const line of plain) assert.doesNotMatch(line, /Authorization|header|TOKEN/)
+  for (const line of withToken)
+    assert.match(line, /Authorization"?: ?"?Bearer s3cret"|--bearer-token-env-var PORTOLAN_TOKEN/)
 })
 
 test('the cost through the gateway is compared in percent, less or more, and not at all without tools', () => {

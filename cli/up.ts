@@ -134,11 +134,13 @@ async function run(paths: string[], options: UpOptions, terminal: Terminal): Pro
   const isLate = !gateway.ready()
   const json = options.output === 'json'
   terminal.out(
-    json ? JSON.stringify({ url: gateway.url, token, ...gateway.status() }) : report(gateway, terminal),
+    json
+      ? JSON.stringify({ url: gateway.url, token, ...gateway.status() })
+      : report(gateway, token, terminal),
   )
   if (gateway.consoleUrl !== undefined && !json)
     terminal.out(`\n${terminal.colors.bold('Console')}  ${terminal.colors.cyan(gateway.consoleUrl)}`)
-  if (token !== undefined && !json) terminal.out(tokenHelp(gateway.url, token, terminal.colors))
+  if (token !== undefined && !json) terminal.out(tokenHelp(token, terminal.colors))
   // From now on calls are shown on a terminal too.
   log.level = 'info'
   while (isLate && !gateway.ready()) await wait(READY_POLL_MS)
@@ -242,11 +244,11 @@ async function untilReady(gateway: LocalGateway, progress: Progress): Promise<vo
   }
 }
 
-function report(gateway: LocalGateway, { colors }: Terminal): string {
+function report(gateway: LocalGateway, token: string | undefined, { colors }: Terminal): string {
   const status = gateway.status()
   const others = profile.options.filter(
     name => name !== status.gateway.profile && status.tokens.profiles[name] !== undefined,
   )
-  const help = clientHelp(gateway.url, others, colors)
+  const help = clientHelp(gateway.url, { others, token }, colors)
   return ['', serverTable(status, colors), '', costLines(status), '', help].join('\n')
 }
