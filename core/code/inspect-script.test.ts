@@ -99,3 +99,9 @@ test('a script of thousands of nested brackets does not affect how other scripts
   assert.equal(inspectScript(typed).problem, undefined)
   assert.match(inspectScript('enum Color { Red }').problem ?? '', /only type annotations are ignored/)
 })
+
+test('an error at the end of a script has the number of its last line', () => {
+  assert.match(inspectScript('return 1+\n').problem ?? '', /^line 1 of the code: Unexpected token/)
+  assert.match(inspectScript('const a = 1\nreturn (a\n\n').problem ?? '', /^line 2 of the code: /)
+  assert.match(inspectScript('return a +* 2\nb').problem ?? '', /^line 1 of the code: /)
+})

@@ -1,6 +1,6 @@
 /** Checks a script without running it: whether its syntax is valid, and which tools it names. */
 import { Script } from 'node:vm'
-import { placeIn, SCRIPT_FILE, unfenced, wrapped } from './script-forms.ts'
+import { lastLine, placeIn, SCRIPT_FILE, unfenced, wrapped } from './script-forms.ts'
 import { accessesIn } from './tool-accesses.ts'
 import { removeTypes } from './type-remover.ts'
 
@@ -22,6 +22,7 @@ export function inspectScript(source: string): InspectedScript {
 /** Compiles the code as the sandbox does: as an expression or a body, as JavaScript or else without its type annotations. */
 function syntaxProblem(code: string): string | undefined {
   const forms = wrapped(code)
+  const failureOf = (form: string) => failureIn(form, lastLine(code))
   const plain = forms.map(failureOf)
   if (plain.includes(undefined)) return undefined
   let refusal: string | undefined
@@ -33,14 +34,14 @@ function syntaxProblem(code: string): string | undefined {
 }
 
 /** Why a form cannot be compiled, with the line if it is known; undefined if it can. */
-function failureOf(form: string): string | undefined {
+function failureIn(form: string, last: number): string | undefined {
   try {
     new Script(form, { filename: SCRIPT_FILE })
     return undefined
   } catch (error) {
     const { message, stack = '' } = error as Error
     const { line } = placeIn(stack) ?? {}
-    return line === undefined ? message : `line ${line} of the code: ${message}`
+    return line === undefined ? message : `line ${Math.min(line, last)} of the code: ${message}`
   }
 }
 

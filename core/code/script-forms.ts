@@ -42,6 +42,11 @@ export function wrapped(source: string): string[] {
   return expression.trim() === '' ? [asBody] : [`(async (input) => (\n${expression}\n))`, asBody]
 }
 
+/** The number of the last line that is not blank. An error that is found at the end of the code is reported after it. */
+export function lastLine(source: string): number {
+  return source.trimEnd().split('\n').length
+}
+
 /** Line and column of the first frame of a stack that is in the script; undefined if none is. */
 export function placeIn(stack: string): { line: number; column?: number } | undefined {
   const [, line, column] = PLACE.exec(stack) ?? []

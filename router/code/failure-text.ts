@@ -1,6 +1,6 @@
 /** The text of a script's failure: what, where, and what was done before it. Pure. */
 import type { CodeLimits } from '../../core/catalog/router-config.ts'
-import { unfenced } from '../../core/code/script-forms.ts'
+import { lastLine, unfenced } from '../../core/code/script-forms.ts'
 import { revealBeginning } from '../meta/wording/shorten.ts'
 import type { GuestError, SandboxOutcome } from './sandbox-messages.ts'
 
@@ -57,11 +57,12 @@ export function isMemoryError({ name, message }: GuestError): boolean {
 }
 
 function thrownText(error: GuestError, source: string, limits: CodeLimits): string {
-  const { line, column } = error
+  const code = unfenced(source)
+  const { line, column } = withinCode(error, lastLine(code))
   const name = revealBeginning(error.name, MAX_NAME_CHARACTERS)
   const message = revealBeginning(error.message, MAX_MESSAGE_CHARACTERS)
   const first = name === '' ? `The script threw ${message}` : `${name}: ${message}`
-  const text = line === undefined ? undefined : unfenced(source).split(/\r?\n/)[line - 1]
+  const text = line === undefined ? undefined : code.split(/\r?\n/)[line - 1]
   const hint = isMemoryError(error)
     ? `A script has ${Math.round(limits.memoryBytes / BYTES_PER_MIB)} MiB: read less at once.`
     : adviceOn(error, text)
@@ -72,6 +73,11 @@ function thrownText(error: GuestError, source: string, limits: CodeLimits): stri
       : [`  line ${line}${column === undefined ? '' : `, column ${column}`}:  ${lineText(text)}`]),
     ...(hint === undefined ? [] : [hint]),
   ].join('\n')
+}
+
+/** The place of an error. If the code ends too early, that is after its last line. */
+function withinCode({ line, column }: GuestError, last: number): Pick<GuestError, 'line' | 'column'> {
+  return line !== undefined && line > last ? { line: last } : { line, column }
 }
 
 function adviceOn({ name, message }: GuestError, line = ''): string | undefined {

@@ -166,6 +166,7 @@ test('the text of a failure has the error, its line, and the calls that were mad
     gateway.value('let a = 1\nreturn a +* 2'),
     /SyntaxError: .*\n {2}line 2, column 11: {2}return a \+\* 2/,
   )
+  await assert.rejects(gateway.value('return 1+\n\n'), /SyntaxError: .*\n {2}line 1: {2}return 1\+/)
   await assert.rejects(
     gateway.value('const a: number = 1\n\nthrow new Error("x" + a)'),
     /Error: x1\n {2}line 3, column/,
