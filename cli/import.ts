@@ -1,14 +1,13 @@
 /** `portolan import`: converts a client's list of servers into manifests, on standard output. */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
-import { messageOf } from '../core/errors.ts'
 import { importConfig } from '../local/import/client-config.ts'
 import { renderImported } from '../local/import/render.ts'
 import { readEnvFile } from '../local/imported.ts'
 import { CommandError } from './command-error.ts'
 import { type OutputOption, outputOption } from './options.ts'
 import { noteLine, problemLine, type Terminal } from './output.ts'
+import { readGiven } from './paths.ts'
 
 export function importCommand(terminal: Terminal): Command {
   return new Command('import')
@@ -20,7 +19,11 @@ export function importCommand(terminal: Terminal): Command {
       '\nValues that look like secrets are not written, except in URLs: references to Secrets replace them.',
     )
     .action((file: string, { output }: OutputOption) => {
-      const config = importConfig(read(file), { file: resolve(file), home: terminal.env.HOME, readEnvFile })
+      const config = importConfig(readGiven(file), {
+        file: resolve(file),
+        home: terminal.env.HOME,
+        readEnvFile,
+      })
       for (const problem of config.problems) terminal.err(problemLine(problem, terminal.errColors))
       for (const note of config.notes) terminal.err(noteLine(note, terminal.errColors))
       const { servers, problems } = config
@@ -30,12 +33,4 @@ export function importCommand(terminal: Terminal): Command {
       if (problems.length > 0)
         throw new CommandError(`${problems.length} of its entries could not be imported`)
     })
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`)
-  }
 }

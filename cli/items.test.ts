@@ -53,6 +53,6 @@ test('an error names the wrong item or line; a file without items is an error to
       () => readLabelledQueries(fileOf(t, text)),
       error => error instanceof CommandError && error.exitCode === 2 && message.test(error.message),
     )
-  assert.throws(() => readScenario('no-such-file'), /no-such-file cannot be read/)
+  assert.throws(() => readScenario('no-such-file'), /there is no such file: no-such-file/)
   assert.throws(() => readScenario(fileOf(t, '- { query: x, cal: {} }')), /item 1/)
 })

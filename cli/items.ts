@@ -1,13 +1,13 @@
 /** Reads a file of items: JSON Lines, or a list in YAML or JSON. Errors name the invalid line or item. */
-import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type * as z from 'zod'
 import { messageOf } from '../core/errors.ts'
 import { CommandError, EXIT } from './command-error.ts'
+import { readGiven } from './paths.ts'
 
 /** Throws a CommandError if the file does not exist, has no items, or has an invalid one. */
 export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
-  const items = parseItems(file, readText(file))
+  const items = parseItems(file, readGiven(file))
   if (items.length === 0)
     throw new CommandError(
       `${file} has no items: write one JSON object per line, or a list in YAML`,
@@ -24,14 +24,6 @@ export function readItems<T>(file: string, schema: z.ZodType<T>): T[] {
 
 /** `place`: file and line, or file and number of the item. */
 type Item = { place: string; value: unknown }
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`, EXIT.usage)
-  }
-}
 
 function parseItems(file: string, text: string): Item[] {
   if (/^\s*\{/.test(text)) return parseLines(file, text)

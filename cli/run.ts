@@ -1,13 +1,13 @@
 /** `portolan run`: runs a script as an agent would, in code mode. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { messageOf } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { CommandError, EXIT } from './command-error.ts'
 import { assumedIdentity, type WhoOptions, withWho } from './identity.ts'
 import { type LiveGateway, openGateway } from './live-gateway.ts'
 import { type AskOptions, withGateway } from './options.ts'
 import type { Terminal } from './output.ts'
+import { readGiven } from './paths.ts'
 import { answerText } from './tool-answer.ts'
 
 const STDIN = 0
@@ -29,7 +29,7 @@ export function runCommand(terminal: Terminal): Command {
         paths: string[],
         { output, input, ...options }: AskOptions & Partial<WhoOptions> & { input?: string },
       ) => {
-        const code = readScript(file)
+        const code = file === '-' ? readFileSync(STDIN, 'utf8') : readGiven(file)
         const { url, gateway: named, secrets, ...who } = options
         const gateway = await openGateway(
           { url, gateway: named, secrets, as: assumedIdentity(who), paths, runsScripts: true },
@@ -56,14 +56,6 @@ async function mustRunScripts(gateway: LiveGateway, url: string): Promise<void> 
   throw new CommandError(
     `the gateway at ${url} runs no scripts: start it with --code, set spec.code.enabled, or give PATHs`,
   )
-}
-
-function readScript(file: string): string {
-  try {
-    return readFileSync(file === '-' ? STDIN : file, 'utf8')
-  } catch (error) {
-    throw new CommandError(`the script cannot be read: ${messageOf(error)}`, EXIT.usage)
-  }
 }
 
 function parseInput(text: string): JsonValue {
