@@ -228,7 +228,7 @@ test('up prints its state as JSON, servers shows it, and Ctrl-C stops it with ex
   assert.equal(servers[0].state, 'ready')
   const shown = await portolan(space.cache, 'servers', '--url', url)
   assert.match(shown.stdout, /^one +Ready +stdio +2025-11-25 +\d+ +\d+$/m)
-  assert.match(shown.stdout, /not offered elicitation, sampling and roots: one\./)
+  assert.match(shown.stdout, /share a session: one\./)
   const exited = once(child, 'exit')
   child.kill('SIGINT')
   assert.deepEqual(await exited, [0, null])
