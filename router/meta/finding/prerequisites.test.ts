@@ -43,6 +43,27 @@ test('the description names the tool to call first; alternatives, the tool itsel
     assert.equal(needs(text), undefined, text)
 })
 
+test('a tool that the description names as the next step, or only for some cases, is no prerequisite', () => {
+  for (const text of [
+    'Use this to inspect the metrics before calling list_datasources.',
+    'Use list_datasources when the uid itself must change.',
+    'Later queries require a uid unless list_datasources is called again.',
+    'If you have no uid, take it from list_datasources.',
+  ])
+    assert.equal(needs(text), undefined, text)
+  for (const text of [
+    'Before you query metrics, call list_datasources.',
+    'Use list_datasources before this tool.',
+    'Requires a uid, from list_datasources, of a server such as next.js.',
+  ])
+    assert.deepEqual(needs(text), ['graphs:list_datasources'], text)
+})
+
+test('an example in the description of a parameter hides no prerequisite', () => {
+  const uid = { type: 'string', description: "Id (e.g. '/vercel/next.js') retrieved from list_datasources" }
+  assert.deepEqual(needs('', { properties: { uid }, required: ['uid'] }), ['graphs:list_datasources'])
+})
+
 test('malformed schemas name no prerequisites', () => {
   for (const schema of [
     { properties: [], required: ['a'] },

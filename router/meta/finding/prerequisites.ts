@@ -14,10 +14,16 @@ const MAX_PARAMETERS = 100
 const NAME =
   /(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+)/g
 const SENTENCE_END = /[.!?;](?:\s|$)|\n/
-/** Words in sentences that name a tool to call before this one. A word of INSTEAD shows that a sentence names an alternative, or a next step. */
+/**
+ * Words in sentences that name a tool to call before this one. A word of INSTEAD shows that a sentence names an alternative, or a next step
+ * (`next.js` is none), a word of SOMETIMES one that is not always needed.
+ */
 const BEFORE =
   /\b(?:first|before|from|returned by|results? of|obtain(?:ed)?|requires?|must|needs?|prior|previous(?:ly)?|output of)\b/i
-const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next)\b/i
+const INSTEAD = /\b(?:instead|rather|unlike|prefer|alternative|otherwise|not|n't|after this|next(?!\.\w))\b/i
+const SOMETIMES = /\b(?:when|if|unless|again)\b/i
+/** What is done after this tool: `inspect conflicts before attempting merge_merge_request`. */
+const AFTERWARDS = /\bbefore\b[^,]*/gi
 
 /**
  * Paths of tools of the same server that the description says to call before, or that the description of a required parameter names;
@@ -46,7 +52,9 @@ function prerequisitesOf(
 function sentencesOf(description: JsonValue | undefined): string[] {
   if (typeof description !== 'string') return []
   const sentences = description.slice(0, MAX_CHARACTERS).split(SENTENCE_END)
-  return sentences.filter(sentence => BEFORE.test(sentence) && !INSTEAD.test(sentence))
+  return sentences
+    .filter(sentence => BEFORE.test(sentence) && !INSTEAD.test(sentence) && !SOMETIMES.test(sentence))
+    .map(sentence => sentence.replace(AFTERWARDS, ''))
 }
 
 /** The descriptions of required parameters. */
