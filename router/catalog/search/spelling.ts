@@ -1,5 +1,6 @@
 /** Finds words of the index for an unknown word of a query: mistyped, truncated or abbreviated. Pure. */
 import { isOneEdit, isWithinTwoEdits } from './edits.ts'
+import { isWellKnown } from './product-names.ts'
 import { stem } from './text.ts'
 
 /** Words that may have been meant, each with its weight below 1, most likely first. */
@@ -33,13 +34,17 @@ export function createVocabulary(all: Iterable<string>): Vocabulary {
   return byLetter
 }
 
-/** `count`: how many documents contain a word; of equally similar words the most frequent comes first. Words that `isWord` refuses are never suggested. */
+/**
+ * `count`: how many documents contain a word; of equally similar words the most frequent comes first. Words that `isWord` refuses are never
+ * suggested. A well-known product is no misspelling: `discord` does not mean `discard`.
+ */
 export function createSpelling(
   vocabulary: Vocabulary,
   count: (word: string) => number,
   isWord: (word: string) => boolean = () => true,
 ): Spelling {
   return text => {
+    if (isWellKnown(text)) return []
     const unknown = readUnknown(text)
     const likely: { word: string; weight: number; score: number }[] = []
     for (const word of vocabulary.get(text.charAt(0)) ?? []) {
