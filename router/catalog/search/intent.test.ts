@@ -39,10 +39,32 @@ test('a query that does not begin with a verb asks for nothing in particular', (
     assert.deepEqual(classesOf(query), [], query)
 })
 
+test('after a reading verb, a word that is probably its object mentions no change', () => {
+  const mentions = (query: string) => (intentOf(wordsOf(query), lexicon).mentioned & lexicon.changing) !== 0
+  for (const query of [
+    'slack get message',
+    'view message in slack',
+    'slack get reaction',
+    'find the booking of Anna',
+    'read update of issue',
+  ])
+    assert.equal(mentions(query), false, query)
+  for (const query of [
+    'slack message the team',
+    'find and message the user',
+    'read the note, then post it',
+    'find tool to copy files',
+    'find a tool that posts messages',
+    'find tool for deleting branches',
+    'search delete branch',
+  ])
+    assert.equal(mentions(query), true, query)
+})
+
 test('tools with another action score less, and tools that write score least for a question', () => {
   const bits = (verb: string) => lexicon.action(verb)
-  const asks = { classes: bits('list'), question: false, mentioned: bits('list'), early: bits('list') }
-  const questions = { classes: lexicon.reading, question: true, mentioned: 0, early: 0 }
+  const asks = { classes: bits('list'), question: false }
+  const questions = { classes: lexicon.reading, question: true }
   assert.equal(intentFactor(asks, bits('list'), lexicon), 1)
   assert.equal(intentFactor(asks, 0, lexicon), 1)
   assert.ok(intentFactor(asks, bits('get'), lexicon) > intentFactor(asks, bits('delet'), lexicon))
@@ -51,7 +73,7 @@ test('tools with another action score less, and tools that write score least for
 
 test('to switch something on or off, tools that enable or update are preferred, then others that write', () => {
   const bits = (verb: string) => lexicon.action(verb)
-  const switches = { classes: bits('enabl'), question: false, mentioned: bits('enabl'), early: bits('enabl') }
+  const switches = { classes: bits('enabl'), question: false }
   assert.equal(intentFactor(switches, bits('enabl'), lexicon), 1)
   assert.equal(intentFactor(switches, bits('updat'), lexicon), 1)
   assert.ok(intentFactor(switches, bits('creat'), lexicon) < 1)

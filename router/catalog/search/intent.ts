@@ -8,10 +8,12 @@ export type Intent = {
   classes: number
   /** Whether the query begins with a question word. */
   question: boolean
-  /** Bits of the classes of all verbs in the query. */
+  /** Bits of the classes of all verbs in the query, without words after a reading verb that change something but are probably its object. */
   mentioned: number
   /** Bits of the classes of the verbs among its first words: agents often write the product before the verb. */
   early: number
+  /** Whether one of its first words plainly asks to read. */
+  plain: boolean
 }
 
 /** Words that may precede the verb: `could you please show me`. */
@@ -22,6 +24,12 @@ const LEADS = wordSet(
 const QUESTIONS = wordSet(
   'what which who whom whose when where why how is are was were do does did has have had any am',
 )
+/** Not `show` ("show everyone that I am away"), nor words that are often nouns or have other meanings: `list`, `display`, `open`, `save`. */
+const PLAIN = wordSet('get read view find search fetch retrieve')
+/** After these, another action may follow a reading verb. */
+const JOINS = wordSet('and then or to but before after that which')
+/** Forms that are hardly ever the object of another verb, as `message`, `reaction` or `update` are. */
+const VERB_FORM = /^(?:create|delete|remove|add|send|(?!booking$)[a-z]+ing)$/
 const PERSONS = wordSet('i we you one')
 /** The verb is early in "google maps get directions". */
 const EARLY_WORDS = 3
@@ -40,19 +48,36 @@ export function intentOf(
 ): Intent {
   const start = skipLeads(words, 0)
   const verb = isHowTo(words, start) ? skipLeads(words, start + 2) : start
-  const mentioned = actionsOf(words, lexicon)
-  const early = actionsOf(words.slice(0, EARLY_WORDS), lexicon)
+  const first = words.slice(0, EARLY_WORDS)
+  const said = {
+    mentioned: mentionedIn(words, lexicon),
+    early: actionsOf(first, lexicon),
+    plain: first.some(({ text }) => PLAIN.has(text)),
+  }
   if (verb === start && QUESTIONS.has(words[start]?.text ?? ''))
-    return { classes: lexicon.reading, question: true, mentioned, early }
-  const first = words[verb]?.term ?? ''
-  const afterProduct = lexicon.action(first) === 0 && isProduct(first)
+    return { classes: lexicon.reading, question: true, ...said }
+  const opening = words[verb]?.term ?? ''
+  const afterProduct = lexicon.action(opening) === 0 && isProduct(opening)
   const classes = actionOf(words, afterProduct ? verb + 1 : verb, lexicon)
-  return { classes, question: false, mentioned, early }
+  return { classes, question: false, ...said }
+}
+
+/** `message` changes something in "message the team", but not in "slack get message". */
+function mentionedIn(words: readonly Word[], lexicon: Lexicon): number {
+  let bits = 0
+  let reads = false
+  for (const [at, { text }] of words.entries()) {
+    const classes = actionOf(words, at, lexicon)
+    reads &&= !JOINS.has(text)
+    if (!reads || VERB_FORM.test(text)) bits |= classes
+    reads ||= (classes & lexicon.reading) !== 0
+  }
+  return bits
 }
 
 /** The factor on a tool's score by its action classes (bits). An update also fits a request to switch on or off, for which few servers have a separate tool. */
 export function intentFactor(
-  { classes, question }: Intent,
+  { classes, question }: Pick<Intent, 'classes' | 'question'>,
   toolClasses: number,
   { reading, switching, updating }: Pick<Lexicon, 'reading' | 'switching' | 'updating'>,
 ): number {

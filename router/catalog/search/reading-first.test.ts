@@ -18,13 +18,31 @@ const index = buildIndexAtOnce([
   describe('export_bugs', 'Export bugs'),
   describe('create_bug', 'Create a bug of the product'),
 ])
-const first = (query: string) =>
-  index.documents[index.search(query, { limit: 1 }).hits[0]?.document ?? -1]?.tool
+const chat = buildIndexAtOnce([
+  describe('post_message', 'Post a message'),
+  describe('get_channel_history', 'Get what was said in a channel'),
+  describe('update_full_workflow', 'Update a full workflow'),
+  describe('get_workflow', 'Get a workflow by its id, with all its nodes, or only its structure'),
+  describe('get_label', 'Get a label'),
+  describe('get_user', 'Get a user'),
+  describe('get_file', 'Get a file'),
+])
+const firstIn = ({ search, documents }: typeof index, query: string) =>
+  documents[search(query, { limit: 1 }).hits[0]?.document ?? -1]?.tool
+const first = (query: string) => firstIn(index, query)
 
 test('after a product, a reading verb ranks tools that read first', () => {
   assert.equal(first('forge get merge request by branch'), 'get_merge_request')
   assert.equal(first('forge show merge request of branch'), 'get_merge_request')
   assert.equal(first('forge get label'), 'get_label')
+})
+
+test('the object of a reading verb may be a word that is also a verb of change', () => {
+  assert.equal(firstIn(chat, 'forge get message'), 'get_channel_history')
+  assert.equal(firstIn(chat, 'view message in forge'), 'get_channel_history')
+  assert.equal(firstIn(chat, 'forge post message'), 'post_message')
+  assert.equal(firstIn(chat, 'forge get full workflow'), 'get_workflow')
+  assert.equal(firstIn(chat, 'forge update full workflow'), 'update_full_workflow')
 })
 
 test('a query that names a change finds it first, whatever else it says', () => {
