@@ -12,9 +12,9 @@ const MODULE = new URL('./lifecycle.ts', import.meta.url)
 async function start(t: TestContext, closing: string): Promise<ChildProcess> {
   const code = `
     import { onShutdown } from '${MODULE}'
-    let now = 0
-    process.on('message', ms => { now += ms; process.send('later') })
-    onShutdown(reason => { if (process.connected) process.send(reason); return ${closing} }, { now: () => now })
+    let elapsed = 0
+    process.on('message', ms => { elapsed += ms; process.send('later') })
+    onShutdown(reason => { if (process.connected) process.send(reason); return ${closing} }, { elapsed: () => elapsed })
     setInterval(() => {}, 1_000)
     process.send('up')`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
