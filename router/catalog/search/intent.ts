@@ -8,11 +8,11 @@ export type Intent = {
   classes: number
   /** Whether the query begins with a question word. */
   question: boolean
-  /** Bits of the classes of all verbs in the query, without words after a reading verb that change something but are probably its object. */
+  /** Bits of the classes of all verbs in the query, without words after a reading verb that are mostly objects. */
   mentioned: number
   /** Bits of the classes of the verbs among its first words: agents often write the product before the verb. */
   early: number
-  /** Whether one of its first words plainly asks to read. */
+  /** Whether one of its first words plainly asks to read, and no second action may follow. */
   plain: boolean
 }
 
@@ -28,8 +28,9 @@ const QUESTIONS = wordSet(
 const PLAIN = wordSet('get read view find search fetch retrieve')
 /** After these, another action may follow a reading verb. */
 const JOINS = wordSet('and then or to but before after that which')
-/** Forms that are hardly ever the object of another verb, as `message`, `reaction` or `update` are. */
-const VERB_FORM = /^(?:create|delete|remove|add|send|(?!booking$)[a-z]+ing)$/
+/** Words with the stem of a verb of change that are mostly objects after a reading verb. Others say what to do as well: `find replace text`. */
+const OBJECT =
+  /^(?:(?:message|post|email|reply|tweet|draft|book|booking|plan|run|call|copy|fork|schedule|[a-z]+(?:[ts]ion|ment|er|or))s?|replies|copies|changes|updates)$/
 const PERSONS = wordSet('i we you one')
 /** The verb is early in "google maps get directions". */
 const EARLY_WORDS = 3
@@ -52,7 +53,7 @@ export function intentOf(
   const said = {
     mentioned: mentionedIn(words, lexicon),
     early: actionsOf(first, lexicon),
-    plain: first.some(({ text }) => PLAIN.has(text)),
+    plain: first.some(({ text }) => PLAIN.has(text)) && !words.some(({ text }) => JOINS.has(text)),
   }
   if (verb === start && QUESTIONS.has(words[start]?.text ?? ''))
     return { classes: lexicon.reading, question: true, ...said }
@@ -69,7 +70,7 @@ function mentionedIn(words: readonly Word[], lexicon: Lexicon): number {
   for (const [at, { text }] of words.entries()) {
     const classes = actionOf(words, at, lexicon)
     reads &&= !JOINS.has(text)
-    if (!reads || VERB_FORM.test(text)) bits |= classes
+    if (!reads || !OBJECT.test(text)) bits |= classes
     reads ||= (classes & lexicon.reading) !== 0
   }
   return bits
