@@ -17,6 +17,7 @@ const index = buildIndexAtOnce([
   describe('github', 'create_issue', 'Create an issue'),
   describe('postgres', 'query', 'Run a query'),
   describe('chroma', 'query_collection', 'Query a collection'),
+  describe('influx', 'query_points', 'Query points in time'),
 ])
 const search = (query: string) => index.search(query, { limit: 1 })
 
@@ -36,6 +37,7 @@ test('misspelt and abbreviated names of products that are there are corrected', 
     ['postgresql query', 'postgres'],
     ['postgrs query', 'postgres'],
     ['chromadb query', 'chroma'],
+    ['influxdb query', 'influx'],
   ]) {
     const { hits, absent } = search(query as string)
     assert.equal(index.documents[hits[0]?.document ?? -1]?.server, server, query)

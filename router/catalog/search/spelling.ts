@@ -44,7 +44,7 @@ export function createSpelling(
   isWord: (word: string) => boolean = () => true,
 ): Spelling {
   return text => {
-    if (isWellKnown(text)) return []
+    if (isWellKnown(text)) return withoutDb(text, vocabulary).filter(([word]) => isWord(word))
     const unknown = readUnknown(text)
     const likely: { word: string; weight: number; score: number }[] = []
     for (const word of vocabulary.get(text.charAt(0)) ?? []) {
@@ -57,6 +57,13 @@ export function createSpelling(
       .slice(0, MAX_SUGGESTIONS)
       .map(({ word, weight }) => [word, weight])
   }
+}
+
+/** `influx` for `influxdb`, if that is a word of the index. */
+function withoutDb(product: string, vocabulary: Vocabulary): [string, number][] {
+  const word = stem(product.replace(/db$/, ''))
+  const isKnown = product.endsWith('db') && vocabulary.get(word.charAt(0))?.includes(word)
+  return isKnown ? [[word, WEIGHT.prefix]] : []
 }
 
 type Unknown = {

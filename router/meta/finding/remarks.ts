@@ -48,7 +48,10 @@ export function joined(...texts: (string | undefined)[]): string {
 /** The products that no server of the catalog is named after, whether its tools can be found now or not. */
 function withoutServer({ config }: Catalog, products: readonly string[]): string[] {
   const named = new Set(
-    config.servers.flatMap(({ name, title = '' }) => wordsOf(`${name} ${title}`).map(({ text }) => text)),
+    config.servers.flatMap(({ name, title = '' }) => [
+      name.replaceAll('-', ''),
+      ...wordsOf(`${name} ${title}`).map(({ text }) => text),
+    ]),
   )
   return products.filter(product => !named.has(product))
 }
