@@ -43,7 +43,7 @@ export type Declared = {
 
 /**
  * A declaration of at most `budget` tokens, as detailed as fits, or one without types. Values of long enums that contain a word of the
- * query are shown besides the first. `returns`: the type of the results, with a comment if
+ * query are shown besides the first, if there is room. `returns`: the type of the results, with a comment if
  * it was learned from results; takes precedence over the outputSchema.
  */
 export function declarationOf(
@@ -59,6 +59,7 @@ export function declarationOf(
     text = `${name}(${args}): ${result}`
     if (estimateTokens(text) <= budget) return text
   }
+  if (asked?.size) return declarationOf({ name, input, output }, budget, returns)
   return `${name}(args: Record<string, unknown>): Promise<unknown>`
 }
 

@@ -58,6 +58,16 @@ test('every recorded tool has a declaration within the token budget, which TypeS
   await assertTypeScript(declared)
 })
 
+test('values near the query are left out rather than all types', () => {
+  const kind = { enum: Array.from({ length: 30 }, (_, at) => `update-record-kind-0-${at}`) }
+  const properties = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`kind_${at}`, kind]))
+  const declared = { name: 'tools.crm.update_record', input: { type: 'object', properties } }
+  assert.match(
+    declarationOf({ ...declared, asked: new Set(['updat', 'record']) }, BUDGET),
+    /kind_5\?: "update-/,
+  )
+})
+
 test('shapes of values are types that TypeScript accepts', async () => {
   const values = fc.sample(fc.jsonValue({ maxDepth: 5 }), { numRuns: 200, seed: 7 }) as JsonValue[]
   const shapes = values.map(value => shapeOf(value))
