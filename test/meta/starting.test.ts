@@ -26,7 +26,7 @@ function without(state: ServerState, hidden = false): FixtureServer {
   return { server: { status: { state, hidden } } }
 }
 
-const fixture = startFixture({ ...SERVERS, mem: without('starting'), clock: without('ready') })
+const fixture = startFixture({ ...SERVERS, mem: without('starting'), clock: without('starting') })
 
 for (const [profile, name] of SEARCHES) {
   const answerOf = async (query: string, from = fixture) => {
@@ -44,8 +44,10 @@ for (const [profile, name] of SEARCHES) {
     assert.doesNotMatch(await answerOf('forge create issue'), /not known yet/)
   })
 
-  test(`${profile}: servers that are down or hidden are not starting`, async () => {
+  test(`${profile}: servers that are down, hidden, asleep, or up without lists that can be read, are not starting`, async () => {
     const down = {
+      broken: without('ready'),
+      sleeping: without('asleep'),
       failing: without('failed'),
       gone: without('failed', true),
       off: without('suspended', true),

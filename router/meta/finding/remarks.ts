@@ -27,10 +27,10 @@ export function remarkOn(catalog: Catalog, { absent = [], unknown = [], left = 0
   )
 }
 
-/** The sentence if `fitsNone`. The tool may be one of a server whose tools are not known yet: then it says to search again. */
+/** The sentence if `fitsNone`. The tool may be one of a server that is starting: then it says to search again. */
 export function nothingFits({ config, catalogs }: Catalog): string {
   const starting = config.servers.filter(
-    ({ name, status }) => !catalogs.has(name) && !status.hidden && status.state !== 'failed',
+    ({ name, status }) => !catalogs.has(name) && !status.hidden && status.state === 'starting',
   )
   if (starting.length === 0) return NOTHING_FITS
   const names = starting.slice(0, MAX_STARTING).map(({ name }) => name)
