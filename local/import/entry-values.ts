@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import { looksSecret, secretIn } from './secrecy.ts'
+import { looksSecret, secretIn, withoutVariables } from './secrecy.ts'
 import {
   type Folders,
   fillVariables,
@@ -125,8 +125,8 @@ function namedValue(name: string, parts: Part[], secrets: NamedParts, context: E
 }
 
 /**
- * The arguments with a reference `$(NAME)` in place of each secret in plain text. Its value becomes the variable NAME, which is added to
- * `env`, from the entry's Secret.
+ * The arguments with a reference `$(NAME)` in place of each secret in plain text, except in arguments with variables. Its value becomes
+ * the variable NAME, which is added to `env`, from the entry's Secret.
  */
 export function hideSecrets(
   args: readonly string[],
@@ -135,7 +135,7 @@ export function hideSecrets(
   context: EntryContext,
 ): string[] {
   return args.map((arg, index) => {
-    const found = /\$[{(]/.test(arg) ? undefined : secretIn(arg, args[index - 1])
+    const found = withoutVariables(arg) === arg ? secretIn(arg, args[index - 1]) : undefined
     if (!found) return arg
     const wanted = found.name
       .toUpperCase()

@@ -11,7 +11,7 @@ import {
   namedValues,
 } from './entry-values.ts'
 import { sourceOf } from './recognised-package.ts'
-import { looksSecret, secretIn } from './secrecy.ts'
+import { hasPlainSecret, looksSecret, withoutVariables } from './secrecy.ts'
 
 export type ConvertedEntry = { spec: McpServerSpecInput; secrets: NamedParts }
 
@@ -77,7 +77,7 @@ function remoteSpec(
   if (typeof given !== 'string')
     return void context.problem('InvalidType', 'must be a URL in quotes', [field])
   const url = fill(given, [field], context)
-  if (looksSecret('', given) && !given.includes('${')) {
+  if (looksSecret('', withoutVariables(given))) {
     context.note('SecretInUrl', 'seems to contain a secret: send it as a header if the server allows it', [
       field,
     ])
@@ -120,8 +120,8 @@ function stdioSpec(entry: JsonObject, secrets: NamedParts, context: EntryContext
 /** Checks the arguments before variables are filled in, because a variable is not a secret in plain text. */
 function noteSecretArguments({ args }: JsonObject, context: EntryContext): void {
   if (!Array.isArray(args)) return
-  const plain = args.map(arg => (typeof arg === 'string' && !arg.includes('${') ? arg : ''))
-  if (!plain.some((arg, index) => secretIn(arg, plain[index - 1]))) return
+  const texts = args.map(arg => (typeof arg === 'string' ? arg : ''))
+  if (!texts.some((arg, index) => hasPlainSecret(arg, texts[index - 1]))) return
   context.note('SecretInArgs', 'seem to contain a secret: give it under env if the server allows it', [
     'args',
   ])

@@ -1,23 +1,31 @@
 /** Renders imported servers as a file of manifests, with a stub of each Secret. Pure. */
 import { stringify } from 'yaml'
 import type { ImportedConfig } from './client-config.ts'
-import { looksSecret } from './secrecy.ts'
+import { hasPlainSecret, looksSecret, withoutVariables } from './secrecy.ts'
 import { type Part, writeVariables } from './variables.ts'
 
-/** YAML documents, one per server; ends with a newline. The only values in it that look like secrets are in URLs; a comment names these. */
+/** YAML documents, one per server; ends with a newline. Values that look like secrets are in it only in URLs and beside variables in arguments; a comment names these servers. */
 export function renderImported({ servers, secrets }: ImportedConfig): string {
   const documents = servers.map(({ input }) => stringify(input, { lineWidth: 0, version: '1.1' }))
   const stubs = Object.entries(secrets).map(([name, values]) => renderSecret(name, values))
-  return `${stubs.length > 0 ? SECRETS_HELP : ''}${urlsHelp(servers)}${[...documents, ...stubs].join('---\n')}`
+  return `${stubs.length > 0 ? SECRETS_HELP : ''}${secretsLeft(servers)}${[...documents, ...stubs].join('---\n')}`
 }
 
-function urlsHelp(servers: ImportedConfig['servers']): string {
-  const names = servers.flatMap(({ manifest: { metadata, spec } }) => {
-    const url = spec.remote?.url ?? ''
-    return looksSecret('', url) && !url.includes('${') ? [metadata.name] : []
+function secretsLeft(servers: ImportedConfig['servers']): string {
+  const inUrl = servers.filter(({ input: { spec } }) =>
+    looksSecret('', withoutVariables(spec.remote?.url ?? '')),
+  )
+  const inArgs = servers.filter(({ input: { spec } }) => {
+    const args = (spec.npm ?? spec.pypi ?? spec.command)?.args ?? []
+    return args.some((arg, index) => hasPlainSecret(arg, args[index - 1]))
   })
-  if (names.length === 0) return ''
-  return `# The URL of ${names.join(', ')} still contains what looks like a secret.\n`
+  return `${stillHas('URL', 'contains', inUrl)}${stillHas('arguments', 'contain', inArgs)}`
+}
+
+function stillHas(what: string, contains: string, servers: ImportedConfig['servers']): string {
+  if (servers.length === 0) return ''
+  const names = servers.map(({ manifest }) => manifest.metadata.name).join(', ')
+  return `# The ${what} of ${names} still ${contains} what looks like a secret.\n`
 }
 
 const SECRETS_HELP = `# Values that look like secrets are not in this file. Give each as a Secret manifest (stubs below), as a file NAME/KEY

@@ -1,4 +1,5 @@
 /** Recognition of secrets, and how imported manifests refer to those in arguments. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: client configs have such variables in plain strings
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importConfig } from './client-config.ts'
@@ -21,6 +22,8 @@ test('secrets are recognised by name and by format', () => {
     ['URL', 'postgres://u:p@h/d'],
     ['URL', 'https://h/d?x=1&api_key=x'],
     ['A', GITHUB],
+    ['A', 'sk_live_abcdefghijk1'],
+    ['A', 'sk-abcdEfghijklmnop'],
   ]
   for (const [name = '', value = ''] of secret) assert.ok(looksSecret(name, value), value)
   for (const [name = '', value = ''] of [
@@ -32,6 +35,7 @@ test('secrets are recognised by name and by format', () => {
     ['A', 'npm-registry-mcp-server'],
     ['A', 'ghost-mcp-server-extended'],
     ['A', 'skyscanner-mcp-server'],
+    ['A', 'pk-something-mcp-server'],
   ]) {
     assert.ok(!looksSecret(name, value), value)
   }
@@ -86,20 +90,75 @@ test('in a manifest, a secret in an argument becomes a variable from a Secret, w
   assert.deepEqual(secrets['docker-secrets']?.ARGUMENT_2, [{ kind: 'text', text: 'postgres://u:p@h/d' }])
 })
 
+test('a secret after a flag that does not name one becomes a variable with a neutral name', () => {
+  const variablesOf = (...args: string[]) => {
+    const [server] = imported({ a: { command: 'my-mcp', args } }).servers
+    return [server?.input.spec.command?.args?.join(' '), server?.input.spec.env?.map(({ name }) => name)]
+  }
+  const page = 'https://me:pw@git.example/x'
+  assert.deepEqual(variablesOf('--path', page), ['--path $(ARGUMENT)', ['ARGUMENT']])
+  assert.deepEqual(variablesOf(`--http-proxy=${page}`), ['--http-proxy=$(ARGUMENT)', ['ARGUMENT']])
+  assert.deepEqual(variablesOf('--db-password', 'x'), ['--db-password $(DB_PASSWORD)', ['DB_PASSWORD']])
+})
+
+test('a secret beside a variable is noted, and the file names its server', () => {
+  const KEY = 'sk-live-abcdefghijk1'
+  const found = (args: string[]) => {
+    const entry = { command: 'my-mcp', args, env: { PGHOST: 'db', SUFFIX: 'x' } }
+    const config = imported({ pg: entry })
+    const isNamed = renderImported(config).includes('# The arguments of pg still contain what looks like a')
+    return { isNoted: config.notes.some(({ reason }) => reason === 'SecretInArgs'), isNamed }
+  }
+  const withSecret = [
+    ['postgres://me:hunter2secret@${PGHOST}/db'],
+    ['postgres://${USER}:hunter2secret@h/db'],
+    ['--header', `Authorization: Bearer ${KEY}\${SUFFIX}`],
+    ['--api-key', 'abc${SUFFIX}'],
+    ['--token=${FIRST:-abc}${SUFFIX}'],
+  ]
+  for (const args of withSecret)
+    assert.deepEqual(found(args), { isNoted: true, isNamed: true }, args.join(' '))
+  const without = [
+    ['postgres://${USER}:${PASSWORD}@${PGHOST}/db'],
+    ['postgres://me:${PASSWORD}@h/db'],
+    ['--header', 'Authorization: Bearer ${TOKEN}'],
+    ['--header', 'Authorization:${TOKEN}'],
+    ['--header', 'Cookie: session=${TOKEN}'],
+    ['--api-key', '${SUFFIX}'],
+    ['--token=${SUFFIX}'],
+    ['https://h/mcp?api_key=${SUFFIX}'],
+  ]
+  for (const args of without)
+    assert.deepEqual(found(args), { isNoted: false, isNamed: false }, args.join(' '))
+})
+
+test('what is no variable, such as `$(` alone, does not keep a secret in an argument', () => {
+  for (const value of ['abc$(def', 'abc${def']) {
+    const config = imported({ a: { command: 'my-mcp', args: [`--api-key=${value}`] } })
+    assert.deepEqual(config.servers[0]?.input.spec.command?.args, ['--api-key=$(API_KEY)'])
+    assert.deepEqual(config.secrets['a-secrets']?.API_KEY, [{ kind: 'text', text: value }])
+  }
+})
+
 test('a file of manifests has no secret of an argument, and names the servers with one in their URL', () => {
   const config = imported({
     pg: { command: 'pg-mcp', args: ['postgres://me:hush@h/d'] },
     search: { url: 'https://h/mcp?api_key=hush2' },
+    mixed: { url: 'https://${HOST}/mcp?api_key=hush3' },
+    filled: { url: 'https://h/mcp?api_key=${KEY}' },
     plain: { url: 'https://h/mcp' },
   })
   const text = renderImported(config)
   assert.doesNotMatch(text, /hush@/)
-  assert.match(text, /^# Values that look like secrets .*\n.*\n# The URL of search still contains /)
+  assert.match(text, /^# Values that look like secrets .*\n.*\n# The URL of search, mixed still contains /)
   assert.deepEqual(
-    config.notes.map(({ reason, path }) => [reason, path]),
+    config.notes
+      .filter(({ reason }) => reason.startsWith('SecretIn'))
+      .map(({ reason, path }) => [reason, path]),
     [
       ['SecretInArgs', 'mcpServers.pg.args'],
       ['SecretInUrl', 'mcpServers.search.url'],
+      ['SecretInUrl', 'mcpServers.mixed.url'],
     ],
   )
 })
