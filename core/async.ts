@@ -6,7 +6,7 @@ export type Timer = { cancel(): void }
 export interface Clock {
   /** The time of day in milliseconds since the epoch. An administrator or a time service can set it, also back. */
   now(): number
-  /** Whole milliseconds since a moment before the first use of the clock; nobody can set it. */
+  /** Whole milliseconds since a moment before the first use of the clock; nobody can set it. Does not count while the machine is suspended. */
   elapsed(): number
   /** Calls `run` once after `ms` milliseconds; the timer never keeps the process alive. */
   after(ms: number, run: () => void): Timer

@@ -46,3 +46,18 @@ test('if the API server does not answer, the last keys are used after a second',
   clock.advance(1_000)
   assert.deepEqual(await names(), new Set(['old']))
 })
+
+test('keys age while the machine is suspended, and after a day they are no longer used', async () => {
+  const clock = createManualClock()
+  let isAway = false
+  const read = async (path: string) => {
+    if (isAway) throw new Error('the API server cannot be reached')
+    return path.startsWith('/openid') ? { keys: [] } : { issuer: 'cluster' }
+  }
+  const keys = createClusterKeys({ read, clock })
+  await keys.current()
+  isAway = true
+  clock.suspend(25 * 60 * MINUTES)
+  await assert.rejects(keys.current(), /cannot be reached/)
+  assert.equal(keys.state().state, 'unavailable')
+})

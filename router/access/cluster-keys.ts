@@ -4,7 +4,15 @@ import type { Clock } from '../../core/async.ts'
 import { CLUSTER_KEYS, type KeyState } from '../../core/catalog/access-verdicts.ts'
 import { Fault, messageOf } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
-import { failureFields, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
+import {
+  ageOf,
+  type FetchTime,
+  failureFields,
+  fetchTime,
+  KEYS_LIFE_MS,
+  MAX_STALE_MS,
+  MIN_FETCH_MS,
+} from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type ClusterKeys = {
@@ -26,8 +34,7 @@ export type ClusterKeysOptions = {
   clock: Clock
 }
 
-/** When the keys were read: `at` in milliseconds of the clock's `elapsed`, `fetchedMs` since the epoch. */
-export type Issuer = { name: string; keys: JWTVerifyGetKey; at: number; fetchedMs: number }
+export type Issuer = { name: string; keys: JWTVerifyGetKey } & FetchTime
 
 /** Readable by every ServiceAccount: the built-in role system:service-account-issuer-discovery grants it. */
 const CONFIGURATION_PATH = '/.well-known/openid-configuration'
@@ -54,11 +61,10 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       throw error
     }
   }
-  const hasPassed = (since: number, ms: number) => clock.elapsed() - since > ms
-  const olderThan = (ms: number) => !known || hasPassed(known.at, ms)
+  const olderThan = (ms: number) => !known || ageOf(known, clock) > ms
   /** Reads the keys, at most once at a time; undefined if the last attempt failed less than MIN_FETCH_MS ago. */
   const reload = (): Promise<Issuer> | undefined => {
-    if (reading || (failure !== undefined && !hasPassed(triedMs, MIN_FETCH_MS))) return reading
+    if (reading || (failure !== undefined && clock.elapsed() - triedMs <= MIN_FETCH_MS)) return reading
     triedMs = clock.elapsed()
     reading = readNow().finally(() => {
       reading = undefined
@@ -89,7 +95,7 @@ export function createClusterKeys({ read, clock }: ClusterKeysOptions): ClusterK
       const failed = failure !== undefined && failureFields(failure, known?.fetchedMs)
       return { issuer: CLUSTER_KEYS, state, ...failed }
     },
-    ageMs: () => known && clock.elapsed() - known.at,
+    ageMs: () => known && ageOf(known, clock),
     watch(listener) {
       onAttempt = listener
     },
@@ -110,7 +116,7 @@ function stateOf(failure: string | undefined, isKnown: boolean, isTooOld: boolea
 }
 
 async function readIssuer(read: ClusterKeysOptions['read'], clock: Clock): Promise<Issuer> {
-  const times = { at: clock.elapsed(), fetchedMs: clock.now() }
+  const times = fetchTime(clock)
   const [configuration, keys] = await Promise.all([read(CONFIGURATION_PATH), read(KEYS_PATH)])
   if (!isObject(configuration) || typeof configuration.issuer !== 'string')
     throw new Fault('invalid_data', 'the API server does not say who issues its tokens')

@@ -103,6 +103,15 @@ test('keys are fetched before the first token; while the issuer fails they are s
   assert.equal((await changesFrom('KeysUnavailable')).reason, 'Ready')
 })
 
+test('keys expire a day after they were fetched, also if the machine was suspended meanwhile', async t => {
+  const { clock, answer, verdict, changesFrom } = await issuer(t)
+  verdict()
+  await changesFrom('Starting')
+  answer('with 500')
+  clock.suspend(25 * 60 * MINUTES)
+  assert.equal(verdict().reason, 'KeysUnavailable')
+})
+
 test('an issuer that is unreachable at the start has no keys, and is retried', async t => {
   const { clock, answer, changesFrom } = await issuer(t)
   answer('with 500')

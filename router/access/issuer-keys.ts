@@ -14,7 +14,7 @@ import type { RemoteRules } from '../../core/mcp/client/remote-guard.ts'
 import { createOutbound } from '../../core/outbound.ts'
 import type { AccessMetrics } from '../access-metrics.ts'
 import { mayHaveKeysOf } from './issuer-address.ts'
-import { failureFields, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
+import { ageOf, failureFields, fetchTime, KEYS_LIFE_MS, MAX_STALE_MS, MIN_FETCH_MS } from './key-life.ts'
 import { createKeyWaits } from './key-waits.ts'
 
 export type IssuerKeys = {
@@ -55,10 +55,9 @@ export function createIssuerKeys(
   const web = webFor(issuer, clock, remotes)
   const keysOf = (jwks: unknown) => {
     const find = createLocalJWKSet(jwks as JSONWebKeySet)
-    return { find, atMs: clock.elapsed(), fetchedMs: clock.now() }
+    return { find, ...fetchTime(clock) }
   }
   let known = issuer.jwks && keysOf(issuer.jwks)
-  const timeSince = (ms: number) => clock.elapsed() - ms
   let triedMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
   let failure: Failure | undefined
@@ -76,7 +75,7 @@ export function createIssuerKeys(
   }
   /** At most one fetch at a time, and one in five seconds. Undefined: there is nothing to wait for. */
   const refresh = (): Promise<void> | undefined => {
-    if (!issuer.keysFrom || fetching || timeSince(triedMs) < MIN_FETCH_MS) return fetching
+    if (!issuer.keysFrom || fetching || clock.elapsed() - triedMs < MIN_FETCH_MS) return fetching
     triedMs = clock.elapsed()
     fetching = fetchKeys().finally(() => {
       fetching = undefined
@@ -85,7 +84,7 @@ export function createIssuerKeys(
   }
 
   const refreshed = refreshing(refresh)
-  const isOlder = (ms: number) => !known || (issuer.keysFrom !== undefined && timeSince(known.atMs) > ms)
+  const isOlder = (ms: number) => !known || (issuer.keysFrom !== undefined && ageOf(known, clock) > ms)
   return {
     async find(header, token) {
       if (isOlder(MAX_STALE_MS)) await refreshed()
@@ -104,7 +103,7 @@ export function createIssuerKeys(
       const state = stateOf(failure, isOlder(MAX_STALE_MS), known !== undefined)
       return { issuer: issuer.name, state, ...(failure && failureFields(failure.message, known?.fetchedMs)) }
     },
-    ageMs: () => (known && issuer.keysFrom ? timeSince(known.atMs) : undefined),
+    ageMs: () => (known && issuer.keysFrom ? ageOf(known, clock) : undefined),
     close: () => web.agent.destroy(),
   }
 }

@@ -32,6 +32,8 @@ export class UserMember {
   #uses = 0
   /** When a use last ended, in milliseconds of the clock's `elapsed`. */
   #usedAt: number
+  /** The same in milliseconds since the epoch, for display. */
+  #usedMs: number
   #idle: Timer | undefined
   #token: CallerToken | undefined
 
@@ -42,12 +44,18 @@ export class UserMember {
     this.#options = options
     this.sinceMs = options.clock.now()
     this.#usedAt = options.clock.elapsed()
+    this.#usedMs = this.sinceMs
     this.#wait(options.idleAfterMs())
   }
 
   /** For how long nothing has used it, in milliseconds. */
   get idleMs(): number {
     return this.#uses > 0 ? 0 : this.#options.clock.elapsed() - this.#usedAt
+  }
+
+  /** When it was last used, in milliseconds since the epoch; now, if it is in use. */
+  get usedMs(): number {
+    return this.#uses > 0 ? this.#options.clock.now() : this.#usedMs
   }
 
   /** The user's own lists; undefined if they are the same for all users. */
@@ -113,6 +121,7 @@ export class UserMember {
   #release(): void {
     this.#uses--
     this.#usedAt = this.#options.clock.elapsed()
+    this.#usedMs = this.#options.clock.now()
   }
 
   /** One timer for all uses: when it fires, it checks the time since the last use. */

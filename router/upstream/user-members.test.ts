@@ -257,3 +257,12 @@ test('a fifth of the maximum number of users is reserved for calls, and not used
   await pool.readLists('notes', eve)
   assert.equal(pool.listsOf('notes', eve.identity)?.tools[0]?.definition.name, 'of token#eve')
 })
+
+test("the time of a user's last use is right after the machine was suspended", async () => {
+  const { call, clock, pool } = start()
+  await call(token('ada'))
+  const used = clock.now()
+  clock.suspend(24 * 60 * MINUTE)
+  clock.advance(MINUTE)
+  assert.equal(pool.users()[0]?.users[0]?.usedMs, used)
+})

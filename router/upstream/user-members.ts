@@ -151,8 +151,7 @@ export class UserMembers {
   }
 
   users(): UserStatus[] {
-    const nowMs = this.#options.clock.now()
-    return [...this.#byKey.values()].map(member => statusOf(member, nowMs))
+    return [...this.#byKey.values()].map(statusOf)
   }
 
   /** The status of all users together. The breaker is that of the user whose calls fail least. */
@@ -263,9 +262,9 @@ function secretsOf({ users }: RouterServer): Map<string, UserSecret> {
   return new Map(known.flatMap(secret => [[userNamed(secret.subject)?.key ?? '', secret] as const]))
 }
 
-function statusOf({ user: { id, subject }, member, sinceMs, idleMs }: UserMember, nowMs: number): UserStatus {
+function statusOf({ user: { id, subject }, member, sinceMs, usedMs }: UserMember): UserStatus {
   const { active, breaker } = member.status()
-  return { user: id, subject, sinceMs, usedMs: nowMs - idleMs, active, breaker: breaker.state }
+  return { user: id, subject, sinceMs, usedMs, active, breaker: breaker.state }
 }
 
 function rank(state: BreakerStatus['state']): number {

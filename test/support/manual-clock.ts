@@ -6,6 +6,8 @@ export type ManualClock = Clock & {
   advance(ms: number): void
   /** Sets the time of day back, as an administrator does; timers run as long as before. */
   setBack(ms: number): void
+  /** Suspends the machine: only the time of day goes on. */
+  suspend(ms: number): void
   /** The number of waiting timers. */
   pending(): number
   /** The number of timers of this length that were started. */
@@ -43,6 +45,9 @@ export function createManualClock(start = 0): ManualClock {
     },
     setBack(ms) {
       startedAt -= ms
+    },
+    suspend(ms) {
+      startedAt += ms
     },
     pending: () => waiting.length,
     started: ms => lengths.filter(length => length === ms).length,
