@@ -8,8 +8,9 @@ export interface Upstream {
   /**
    * Starts the upstream if it is not running (child process, handshake); concurrent callers share one start.
    * Throws Fault upstream_unreachable, upstream_timeout, upstream_auth_required, upstream_protocol, cancelled.
+   * `caller`: whose session an upstream over HTTP opens; absent: that of discovery.
    */
-  connect(signal: AbortSignal): Promise<UpstreamInfo>
+  connect(signal: AbortSignal, caller?: Caller): Promise<UpstreamInfo>
   /**
    * Sends one request and waits for its answer. Connects first if needed. When `signal` aborts, sends `notifications/cancelled` and
    * rejects with Fault `cancelled`, or with the signal's reason if that is a Fault. A JSON-RPC error is an answer, not a fault.

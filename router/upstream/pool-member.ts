@@ -1,13 +1,15 @@
 /** Calls to one server: its upstream, created at the first call, behind slots, time limits and a circuit breaker. */
 import { type Clock, delay } from '../../core/async.ts'
+import { backoffMs } from '../../core/backoff.ts'
 import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { Fault, type FaultCode } from '../../core/errors.ts'
+import type { Caller } from '../../core/mcp/caller.ts'
 import { isNotConnected } from '../../core/mcp/client/http/faults.ts'
 import type { McpResponse, Notification } from '../../core/mcp/protocol/json-rpc.ts'
 import { NO_SUBSCRIPTIONS } from '../../core/mcp/protocol/subscription-errors.ts'
 import type { SessionListener, Subscription, Upstream } from '../../core/mcp/upstream.ts'
-import { TRY_EVERY_MS, type WakeRequests } from '../waking/wake-requests.ts'
-import { Waker } from '../waking/waker.ts'
+import type { WakeRequests } from '../waking/wake-requests.ts'
+import { RETRY, Waker } from '../waking/waker.ts'
 import { type Breaker, type BreakerStatus, createBreaker, type Verdict } from './breaker.ts'
 import { CallLimit, cancelled } from './call-limit.ts'
 import { CallPermit, type CallPermitOptions } from './call-permit.ts'
@@ -83,7 +85,8 @@ export class PoolMember {
     this.#breaker = createBreaker(options.clock)
     const concurrency = () => this.#server.limits.concurrency
     this.#permitOptions = { slots: this.#slots, breaker: this.#breaker, concurrency }
-    this.#waker = new Waker({ ...options, server: () => this.#server })
+    const open = (caller: Caller, signal: AbortSignal) => this.open().connect(signal, caller)
+    this.#waker = new Waker({ ...options, server: () => this.#server, open })
     this.#use = new MemberUse(options.clock)
   }
 
@@ -93,6 +96,7 @@ export class PoolMember {
 
   /** Applies a new config of the same server that needs no new connection. Disconnects if the server fell asleep and no call is in flight. */
   adopt(server: RouterServer): void {
+    this.#waker.adopting()
     const fellAsleep = server.sleep?.asleep === true && this.#server.sleep?.asleep !== true
     this.#server = server
     this.#slots.admit(server.limits.concurrency)
@@ -122,24 +126,25 @@ export class PoolMember {
   async #callAwake(call: PoolCall, signal: AbortSignal): Promise<McpResponse> {
     const { clock } = this.#options
     const untilMs = clock.elapsed() + this.#server.limits.startTimeoutMs
-    for (let isUp = this.#isUp; ; isUp = false) {
-      if (!isUp) await this.#wake(untilMs - clock.elapsed(), signal)
+    for (let isUp = this.#isUp, failures = 0; ; isUp = false) {
+      if (!isUp) await this.#wake(untilMs - clock.elapsed(), call.caller, signal)
       try {
         return await this.#sendInTurn(call, signal)
       } catch (error) {
         if (!isNotConnected(error) || this.#closed || signal.aborted) throw error
+        if (call.times) call.times.sentMs = undefined
         if (clock.elapsed() >= untilMs) throw this.#waker.fault()
       }
-      await delay(clock, TRY_EVERY_MS, signal)
+      await delay(clock, backoffMs(RETRY, failures++, Math.random), signal)
     }
   }
 
   /** Throws Faults; `upstream_asleep` with the detail `replaced` if this member was replaced meanwhile. */
-  async #wake(withinMs: number, signal: AbortSignal): Promise<void> {
+  async #wake(withinMs: number, caller: Caller, signal: AbortSignal): Promise<void> {
     const replaced = this.#replaced.signal
     const ends = AbortSignal.any([signal, replaced])
     try {
-      await this.#use.held(this.#waker.wake(withinMs, ends))
+      await this.#use.held(this.#waker.wake(withinMs, caller, ends))
     } catch (error) {
       throw replaced.aborted && !signal.aborted ? replacedFault() : error
     }
@@ -158,7 +163,8 @@ export class PoolMember {
     if (this.#closed) throw closedFault()
     if (this.#breaker.refusesForMs() > 0) throw openFault(this.#breaker)
     const { callTimeoutMs, startTimeoutMs } = this.#server.limits
-    if (this.#waker.isNeeded && !this.#isUp) await this.#use.held(this.#waker.wake(startTimeoutMs, signal))
+    if (this.#waker.isNeeded && !this.#isUp)
+      await this.#use.held(this.#waker.wake(startTimeoutMs, subscription.caller, signal))
     const upstream = this.open()
     if (!upstream.subscribe) return { error: NO_SUBSCRIPTIONS }
     const limit = new CallLimit(this.#options.clock, callTimeoutMs + startTimeoutMs, signal)

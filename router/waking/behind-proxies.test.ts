@@ -8,7 +8,7 @@ import type { RouterServer } from '../../core/catalog/router-config.ts'
 import { createConnector } from '../../core/mcp/client/connector.ts'
 import { serverOf, snapshotOf } from '../../test/meta/fixture.ts'
 import { callOf } from '../../test/support/call.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { until } from '../../test/support/until.ts'
 import { startSdk1 } from '../../test/upstreams/http/sdk1.ts'
 import { createPool } from '../upstream/pool.ts'
@@ -16,7 +16,9 @@ import { WakeRequests } from './wake-requests.ts'
 
 const LIMITS = { callTimeoutMs: 10_000, startTimeoutMs: 20_000, concurrency: 16, maxResultBytes: 1_024 }
 const ECHO = { method: 'tools/call', params: { name: 'echo', arguments: { text: 'x' } } }
-const AWAKE = { sleep: { asleep: false } }
+const ASLEEP = { sleep: { asleep: true }, status: { state: 'asleep', hidden: false } } as const
+const WAKING = { ...ASLEEP, sleep: { asleep: false } }
+const AWAKE = { sleep: { asleep: false }, status: { state: 'ready', hidden: false } } as const
 
 /** What the proxy does with a request: answers with a status, closes the connection, or passes it on to a port. */
 type Proxied = number | 'closes' | { port: number; cutsAt?: string }
@@ -66,14 +68,15 @@ async function start(
   clock: Clock = systemClock,
 ) {
   const proxy = await startProxy(t, first)
-  const wakes = new WakeRequests({ clock })
+  const waits: string[] = []
+  const wakes = new WakeRequests({ clock, onWaited: (_, outcome) => waits.push(outcome) })
   const pool = createPool({ clock, wakes, connect: createConnector({ clock, secret: () => undefined }) })
   t.after(() => pool.close())
   const url = `http://127.0.0.1:${proxy.port}/mcp`
   const endpoint = { kind: 'http', url, transport: 'streamable-http', revision: '1' } as const
   const server: RouterServer = {
     ...serverOf('sleeper'),
-    ...{ endpoint, limits: LIMITS, sleep: { asleep: true } },
+    ...{ endpoint, limits: LIMITS, ...ASLEEP },
     ...more,
   }
   const adopt = (changed: Partial<RouterServer>) =>
@@ -85,7 +88,21 @@ async function start(
     return pod
   }
   const call = () => pool.call('sleeper', callOf(ECHO), new AbortController().signal)
-  return { proxy, pool, wakes, endpoint, adopt, call, startPod }
+  return { proxy, pool, wakes, waits, endpoint, adopt, call, startPod }
+}
+
+/** Advances the clock until the work is done. */
+async function pass<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let isDone = false
+  const end = () => {
+    isDone = true
+  }
+  work.then(end, end)
+  await until(() => {
+    if (!isDone) clock.advance(100)
+    return isDone
+  })
+  return work
 }
 
 const toolCalls = ({ log }: { log: string[] }) => log.filter(line => line === 'POST tools/call').length
@@ -96,23 +113,72 @@ for (const answer of [502, 503, 504, 'closes'] as const)
     const calls = [call(), call()]
     await until(() => wakes.list().length === 1)
     assert.equal(proxy.requests, 0)
-    adopt(AWAKE)
+    adopt(WAKING)
     await until(() => proxy.requests > 3)
     const pod = await startPod()
+    adopt(AWAKE)
+    const { requests } = proxy
+    await until(() => proxy.requests > requests)
     proxy.does = pod
     for (const reply of await Promise.all(calls)) assert.equal(reply.error, undefined)
     assert.deepEqual([toolCalls(pod), pool.status()[0]?.breaker.failures, wakes.list()], [2, 0, []])
   })
 
+for (const answer of [503, 'closes'] as const)
+  test(`calls to a server that is awake, and ${answer === 503 ? 'answers 503' : 'closes connections'}, fail at once`, async t => {
+    const clock = createManualClock()
+    const { proxy, pool, wakes, waits, call } = await start(t, answer, AWAKE, clock)
+    const code = answer === 503 ? 'upstream_unreachable' : 'upstream_died'
+    for (let at = 0; at < 5; at++) await assert.rejects(pass(clock, call()), { code })
+    assert.ok(clock.elapsed() < 5_000)
+    assert.equal(pool.status()[0]?.breaker.state, 'open')
+    // The client sends a request of the handshake again if its connection was closed.
+    assert.ok(proxy.requests <= 20, String(proxy.requests))
+    assert.deepEqual([wakes.list(), waits], [[], []])
+  })
+
+test('a server that was woken, and then goes on answering 503, is reported as failing, after few handshakes', async t => {
+  const clock = createManualClock()
+  const { proxy, pool, wakes, adopt, call } = await start(t, 503, {}, clock)
+  const calls = Array.from({ length: 8 }, () => call())
+  const ended = Promise.allSettled(calls)
+  await until(() => wakes.list().length === 1)
+  adopt(AWAKE)
+  await pass(clock, ended)
+  for (const one of calls)
+    await assert.rejects(one, { code: 'upstream_unreachable', details: { status: 503 } })
+  assert.ok(clock.elapsed() < 10_000)
+  assert.ok(proxy.requests < 40, String(proxy.requests))
+  assert.equal(pool.status()[0]?.breaker.state, 'open')
+})
+
 test('a call waits for the pod of its user behind such a proxy, and is sent once', async t => {
-  const { proxy, adopt, endpoint, call, startPod } = await start(t, 503, { sleep: undefined })
+  const { proxy, wakes, waits, adopt, endpoint, call, startPod } = await start(t, 503, { sleep: undefined })
   adopt({ sleep: undefined, endpoint: { ...endpoint, instance: { user: 'ada' } } as never })
+  const reported: number[] = []
+  wakes.onChange(() => reported.push(wakes.list().length))
   const waiting = call()
-  await until(() => proxy.requests > 1)
+  await until(() => proxy.requests > 4)
   const pod = await startPod()
   proxy.does = pod
   assert.equal((await waiting).error, undefined)
   assert.equal(toolCalls(pod), 1)
+  assert.deepEqual([reported, waits], [[1, 0], ['woken']])
+})
+
+test('if the pod of a user goes on answering 503, its calls fail with that, at first after the start timeout, then at once', async t => {
+  const clock = createManualClock()
+  const limits = { ...LIMITS, startTimeoutMs: 5_000 }
+  const { proxy, pool, adopt, endpoint, call } = await start(t, 503, { limits }, clock)
+  adopt({ sleep: undefined, endpoint: { ...endpoint, instance: { user: 'ada' } } as never })
+  const fails = () => assert.rejects(call(), { code: 'upstream_unreachable', details: { status: 503 } })
+  await pass(clock, fails())
+  assert.equal(pool.status()[0]?.breaker.failures, 0)
+  assert.ok(clock.elapsed() >= limits.startTimeoutMs)
+  assert.ok(proxy.requests < 40, String(proxy.requests))
+  for (let at = 0; at < 5; at++) await pass(clock, fails())
+  assert.ok(clock.elapsed() < limits.startTimeoutMs + 10_000)
+  assert.equal(pool.status()[0]?.breaker.state, 'open')
 })
 
 test('a call that was sent is not sent again if the proxy then closes its connection', async t => {
@@ -128,7 +194,8 @@ test('a call that was sent is not sent again if the proxy then closes its connec
 test('a call that such a proxy lets through to no pod in time says that the server could not be woken', async t => {
   const sleep = { asleep: false, problem: 'its image cannot be pulled' }
   const limits = { ...LIMITS, startTimeoutMs: 300 }
-  const { call, proxy } = await start(t, 503, { sleep, limits })
+  const status = { state: 'failed', hidden: false } as const
+  const { call, proxy } = await start(t, 503, { sleep, status, limits })
   await assert.rejects(call(), {
     code: 'upstream_asleep',
     details: { seconds: 1, heard: true, problem: sleep.problem },
@@ -141,15 +208,7 @@ test('a call is sent although a router that hears nothing of the API server take
   const { proxy, call, startPod, wakes } = await start(t, 503, {}, clock)
   const pod = await startPod()
   proxy.does = pod
-  let isAnswered = false
-  const answer = call().finally(() => {
-    isAnswered = true
-  })
-  await until(() => {
-    if (!isAnswered) clock.advance(100)
-    return isAnswered
-  })
-  assert.equal((await answer).error, undefined)
+  assert.equal((await pass(clock, call())).error, undefined)
   assert.ok(clock.elapsed() >= 5_000)
   assert.equal(toolCalls(pod), 1)
   assert.deepEqual(wakes.list(), [])

@@ -94,8 +94,10 @@ test('a call to a server that has ended wakes it again, and is sent once', async
   await first.close()
   // The client reads that its connections were closed, as it does long before a pod in a cluster ends.
   for (let at = 0; at < 3; at++) await new Promise(resolve => setImmediate(resolve))
-  const again = call()
+  const times: PoolCall['times'] = {}
+  const again = pool.call('sleeper', { ...callOf(ECHO), times }, new AbortController().signal)
   await untilReported()
+  assert.equal(times.sentMs, undefined)
   const second = await wake()
   assert.equal((await again).error, undefined)
   assert.equal(second.log.filter(line => line === 'POST tools/call').length, 1)

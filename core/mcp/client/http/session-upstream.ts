@@ -79,8 +79,8 @@ export class SessionUpstream implements Upstream {
     this.#life = deps.watchesLife ? this.#watchLife() : undefined
   }
 
-  async connect(signal: AbortSignal): Promise<UpstreamInfo> {
-    const entry = this.#acquire(DISCOVERY)
+  async connect(signal: AbortSignal, caller: Asking = DISCOVERY): Promise<UpstreamInfo> {
+    const entry = this.#acquire(caller)
     try {
       const { info } = entry.session ?? (await waitFor(entry.opening, signal))
       return info
