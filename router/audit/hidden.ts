@@ -1,7 +1,8 @@
 /** Finds, in the whole catalog, what a name refers to if its caller may not use it. Only audit and metrics may distinguish this from an unknown name. Pure. */
 import { parseListedName, parseResource, parseToolPath } from '../../core/catalog/names.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { nearlyNamed, nearlyPrompt } from '../meta/calling/find-called.ts'
+import type { PromptRoute, ToolRoute } from '../catalog/server-part.ts'
+import { nearlyNamed } from '../meta/calling/find-called.ts'
 import type { Once } from '../meta/once.ts'
 import { mayMatch } from '../meta/resources/template-match.ts'
 import type { Asked } from '../observer.ts'
@@ -29,18 +30,19 @@ export function hiddenTarget(
 
 /** A tool, a prompt, or any name under a server that the caller does not see. */
 function hiddenItem({ whole, seen }: Catalogs, name: string, once: Once): Target | undefined {
-  const tool =
-    whole.toolByName.get(name) ??
-    whole.toolsByOwnName.get(name)?.[0] ??
-    nearlyNamed({ catalog: whole, once }, name)
-  if (tool && !seen.toolByName.has(tool.path)) return { server: tool.server, tool: tool.tool }
-  const prompt =
-    whole.promptByName.get(name) ??
-    whole.promptsByOwnName.get(name)?.[0] ??
-    nearlyPrompt({ catalog: whole, once }, name)
-  if (prompt && !seen.promptByName.has(prompt.path)) return { server: prompt.server, prompt: prompt.prompt }
+  const tool = whole.toolByName.get(name) ?? whole.toolsByOwnName.get(name)?.[0]
+  if (tool && !seen.toolByName.has(tool.path)) return targetOf(tool)
+  const prompt = whole.promptByName.get(name) ?? whole.promptsByOwnName.get(name)?.[0]
+  if (prompt && !seen.promptByName.has(prompt.path)) return targetOf(prompt)
+  const near = tool || prompt ? undefined : nearlyNamed({ catalog: whole, once }, name)
+  if (near && !seen.toolByName.has(near.path) && !seen.promptByName.has(near.path)) return targetOf(near)
   const named = parseToolPath(name)?.server ?? parseListedName(name)?.server
   return named === undefined ? undefined : hiddenServer({ whole, seen }, named)
+}
+
+function targetOf(route: ToolRoute | PromptRoute): Target {
+  const { server } = route
+  return 'tool' in route ? { server, tool: route.tool } : { server, prompt: route.prompt }
 }
 
 function hiddenServer({ whole, seen }: Catalogs, name: string): Target | undefined {

@@ -19,8 +19,8 @@ const MAX_DIFFERENCE = 5
 /** So many that work for each of them would show. */
 const MANY = 200
 const OWN_SOURCES = /\/(?:router|core)\/(?!.*\.test\.ts)/
-/** Only audit and metrics may know the difference. */
-const MAY_KNOW = /\/router\/audit\//
+/** Only audit and metrics may know the difference. Connections are opened when the client likes. */
+const MAY_KNOW = /\/router\/audit\/|\/mcp\/server\/connection/
 
 /** The hidden server, with many items of each kind. */
 function withMany(): FixtureServer {

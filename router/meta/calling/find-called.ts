@@ -1,6 +1,6 @@
 /** Finds the tool or prompt with a name, tolerating small mistakes; used by all meta-tools that take a name. Pure. */
 import { nameLetters } from '../../../core/catalog/names.ts'
-import { isShown } from '../../catalog/catalog.ts'
+import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { PromptRoute, ToolRoute } from '../../catalog/server-part.ts'
 import type { Work } from '../meta-tool.ts'
 import type { Refusal } from '../wording/answers.ts'
@@ -24,52 +24,44 @@ export function findCalled(naming: Naming, name: string): Called | Refusal {
   const { catalog, words } = naming
   const found = findTarget(catalog, name, words)
   if (!('refusal' in found)) return { target: found, notes: notesOn(name, found, words) }
-  const path =
-    found.outcome === 'rejected' ? (nearlyNamed(naming, name) ?? nearlyPrompt(naming, name))?.path : undefined
+  const path = found.outcome === 'rejected' ? nearlyNamed(naming, name)?.path : undefined
   if (path === undefined) return found
   const target = findTarget(catalog, path, words)
   return 'refusal' in target ? target : { target, notes: [takenAs(name, path)] }
 }
 
-type Spelling = Omit<Naming, 'words'>
-
-/** The only tool whose path differs just in case and separators; otherwise the only one whose name does. Undefined if there are several, or none. */
-export function nearlyNamed(spelling: Spelling, name: string): ToolRoute | undefined {
-  return onlyOne(spelling, spelled(spellingsOf(spelling).tools, name))
-}
-
-/** Likewise the only prompt, if no tool has this name. */
-export function nearlyPrompt(spelling: Spelling, name: string): PromptRoute | undefined {
-  const { tools, prompts } = spellingsOf(spelling)
-  return spelled(tools, name).length > 0 ? undefined : onlyOne(spelling, spelled(prompts, name))
-}
-
-/** Tools or prompts by the letters of their paths and of their own names. */
-type Spellings<Route> = { paths: Map<string, Route[]>; names: Map<string, Route[]> }
-
-function spellingsOf({ catalog, once }: Spelling) {
-  const by = <Route extends { path: string }>(
-    routes: readonly Route[],
-    nameOf: (route: Route) => string,
-  ): Spellings<Route> => ({
-    paths: Map.groupBy(routes, ({ path }) => nameLetters(path)),
-    names: Map.groupBy(routes, route => nameLetters(nameOf(route))),
-  })
-  return once(catalog, 'spellings', () => ({
-    tools: by(catalog.tools, ({ tool }) => tool),
-    prompts: by(catalog.prompts, ({ prompt }) => prompt),
-  }))
-}
-
-function spelled<Route>({ paths, names }: Spellings<Route>, name: string): readonly Route[] {
+/**
+ * The only tool whose path differs just in case and separators; otherwise the only one whose name does; if no tool has this name, likewise
+ * the only prompt. Undefined if there are several, or none.
+ */
+export function nearlyNamed(
+  { catalog, once }: Omit<Naming, 'words'>,
+  name: string,
+): ToolRoute | PromptRoute | undefined {
   const wanted = name.length <= MAX_NAME_CHARACTERS ? nameLetters(name) : ''
-  return wanted === '' ? [] : (paths.get(wanted) ?? names.get(wanted) ?? [])
+  if (wanted === '') return undefined
+  const { paths, names, promptPaths, promptNames } = once(catalog, 'spellings', () => spellingsOf(catalog))
+  const spelled: readonly (ToolRoute | PromptRoute)[] =
+    paths.get(wanted) ?? names.get(wanted) ?? promptPaths.get(wanted) ?? promptNames.get(wanted) ?? []
+  const shown = spelled.filter(({ server }) => isShown(catalog, server))
+  const meant = shown.length > 0 ? shown : spelled
+  return meant.length === 1 ? meant[0] : undefined
 }
 
-function onlyOne<Route extends { server: string }>({ catalog }: Spelling, routes: readonly Route[]) {
-  const shown = routes.filter(({ server }) => isShown(catalog, server))
-  const meant = shown.length > 0 ? shown : routes
-  return meant.length === 1 ? meant[0] : undefined
+/** Likewise, but only a tool. */
+export function nearlyTool(naming: Omit<Naming, 'words'>, name: string): ToolRoute | undefined {
+  const found = nearlyNamed(naming, name)
+  return found && 'tool' in found ? found : undefined
+}
+
+/** Tools and prompts by the letters of their paths and of their own names. */
+function spellingsOf({ tools, prompts }: Catalog) {
+  return {
+    paths: Map.groupBy(tools, ({ path }) => nameLetters(path)),
+    names: Map.groupBy(tools, ({ tool }) => nameLetters(tool)),
+    promptPaths: Map.groupBy(prompts, ({ path }) => nameLetters(path)),
+    promptNames: Map.groupBy(prompts, ({ prompt }) => nameLetters(prompt)),
+  }
 }
 
 /** A note if a bare name was given in a profile that does not show bare names: it works only as long as one server has such a tool. */

@@ -2,7 +2,7 @@
 import { nameLetters } from '../../../core/catalog/names.ts'
 import { type Catalog, isShown } from '../../catalog/catalog.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { nearlyNamed } from '../calling/find-called.ts'
+import { nearlyTool } from '../calling/find-called.ts'
 import { meantServer } from '../calling/targets.ts'
 import type { Work } from '../meta-tool.ts'
 
@@ -79,6 +79,6 @@ export function toolsNamed(work: Pick<Work, 'catalog' | 'once'>, name: string, w
   const whole = toolByName.get(wanted)
   const named = whole ? [whole] : (toolsByOwnName.get(name) ?? [])
   if (named.length > 0) return [...named]
-  const nearly = nearlyNamed(work, wanted)
+  const nearly = nearlyTool(work, wanted)
   return nearly ? [nearly] : []
 }

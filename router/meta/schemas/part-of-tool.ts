@@ -4,7 +4,7 @@ import { isShown } from '../../catalog/catalog.ts'
 import { tokensOfCut } from '../../catalog/estimate.ts'
 import { nearestNames } from '../../catalog/search/nearest.ts'
 import type { ToolRoute } from '../../catalog/server-part.ts'
-import { nearlyNamed } from '../calling/find-called.ts'
+import { nearlyTool } from '../calling/find-called.ts'
 import type { Work } from '../meta-tool.ts'
 import type { Refusal } from '../wording/answers.ts'
 import { quote } from '../wording/sentences.ts'
@@ -24,7 +24,7 @@ export function findPart(
   const asked = catalog.toolByName.has(query) ? undefined : parsePartQuery(query)
   if (!asked) return undefined
   // Words before a "#" are a search, unless a pointer follows.
-  const nearly = () => (asked.pointer.startsWith('/') ? nearlyNamed(work, asked.path) : undefined)
+  const nearly = () => (asked.pointer.startsWith('/') ? nearlyTool(work, asked.path) : undefined)
   const tool = catalog.toolByName.get(asked.path) ?? nearly()
   return tool && isShown(catalog, tool.server) ? partOfTool(tool, asked.pointer) : undefined
 }

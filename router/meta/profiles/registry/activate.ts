@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../../core/json.ts'
 import type { McpResponse } from '../../../../core/mcp/protocol/json-rpc.ts'
 import { isShown } from '../../../catalog/catalog.ts'
 import type { ToolRoute } from '../../../catalog/server-part.ts'
-import { findCalled, nearlyNamed } from '../../calling/find-called.ts'
+import { findCalled, nearlyTool } from '../../calling/find-called.ts'
 import { LIST_CHANGED } from '../../listing/list-changes.ts'
 import { listedTokens } from '../../listing/listed-definition.ts'
 import { type MetaTool, tellCaller, type Work } from '../../meta-tool.ts'
@@ -134,7 +134,7 @@ function findTool(work: Work, name: string, explains: boolean): ToolRoute | Refu
 function isKnown(work: Work, name: string): boolean {
   const { toolByName, toolsByOwnName, promptByName } = work.catalog
   const isNamed = toolByName.has(name) || toolsByOwnName.has(name) || promptByName.has(name)
-  return isNamed || nearlyNamed(work, name) !== undefined
+  return isNamed || nearlyTool(work, name) !== undefined
 }
 
 /** Why a tool was not loaded: there is no room for its definition. */
