@@ -118,7 +118,7 @@ export class ServerDiscovery {
   /** Call when a caller needs the server. A failed server is tried again now. */
   retryIfFailed(): void {
     const now = this.#deps.clock.elapsed()
-    const isDown = this.#observed.reason !== undefined
+    const isDown = ['failed', 'authRequired'].includes(this.#observed.state)
     if (!isDown || this.#running || now < this.#retryAllowedAt) return
     this.#retryAllowedAt = now + MIN_RETRY_MS
     void this.#run()

@@ -35,7 +35,7 @@ test('if no tool fits, the answer says so, and only names those that resemble th
     weak: true,
   } as const
   assert.equal(
-    declarationsText([weak], 1, { limit: 8, budget: 100, nothing: NOTHING_FITS }),
+    declarationsText([weak], 1, { limit: 8, budget: 100, nothing: () => NOTHING_FITS }),
     `// ${NOTHING_FITS}\n// weak: forge:merge`,
   )
 })

@@ -47,21 +47,21 @@ async function find(work: Work, args: JsonObject): Promise<McpResponse> {
   work.scripts?.warm()
   const { found, total, absent } = await findDeclarations(work, code, queries, limit)
   const remark = remarkOn(work.catalog, { absent, unknown, left })
-  const nothing = nothingFits(work.catalog)
+  const nothing = () => nothingFits(work.catalog)
   const declarations = declarationsText(found, total, { limit, budget: budget.responseTokens, nothing })
   const text = `${remark ? `// ${remark}\n` : ''}${declarations}`
   work.observer.tokensServed(tokenRoute(work), 'discovery', estimateTokens(text))
   return textReply(text)
 }
 
-/** As many declarations as fit, but at least one; if all are weak, only their names, after the sentence that `nothing` fits. */
+/** As many declarations as fit, but at least one; if all are weak, only their names, after the sentence of `nothing`. */
 export function declarationsText(
   found: readonly FoundDeclaration[],
   total: number,
-  { limit, budget, nothing }: { limit: number; budget: number; nothing: string },
+  { limit, budget, nothing }: { limit: number; budget: number; nothing: () => string },
 ): string {
   const isNone = found.every(({ weak }) => weak)
-  const lines = isNone ? [found.length === 0 ? nothing : `// ${nothing}`] : []
+  const lines = isNone ? [found.length === 0 ? nothing() : `// ${nothing()}`] : []
   let tokens = 0
   let shown = 0
   for (const one of found) {
